@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tidelog.core.config_keys import ConfigKey
 from tidelog.log.config import TOPIC_CONFIGS
-from tidelog.node.config import KEYS
+from tidelog.node.config import NODE_KEYS
 
 PATH = Path(__file__).resolve().parent.parent / "docs" / "CONFIGURATION.md"
 INTRODUCTION = """\
@@ -18,8 +18,15 @@ Made by `make docs` from the declarations in the code; do not edit.
 
 ## Nodes
 
-Flat TOML with Kafka's names: `python -m tidelog.node --config FILE`. `tidelog cluster start`
-writes `.data/node-N.toml` once; edit it there and start the node again.
+`python -m tidelog.node --config FILE`: TOML with Kafka's names. A table is read as dotted keys:
+`[log]` with `dirs` is `log.dirs`. `tidelog cluster start` writes `.data/node-N.toml` once; edit it
+there and start the node again.
+
+Every key is an environment variable as well, in upper case, with underscores for dots and
+`TIDELOG_` before it: `TIDELOG_NODE_ID`, `TIDELOG_LOG_DIRS`. Lists have commas, and voters are
+`1@host:port,2@host:port`. The environment goes before the file, the file before the default.
+`--check-config` starts nothing: it prints each key with its value and where that is from, or all
+that is wrong. `read-only` keys take effect at the next start, `dynamic` ones at once.
 
 """
 TOPICS = """\
@@ -37,18 +44,22 @@ before the default below.
 
 def text() -> str:
     """The whole page."""
-    nodes = [("key", "default", "meaning")]
-    nodes += [(f"`{key.name}`", _shown(key.default), key.doc) for key in KEYS]
-    topics = [("key", "type", "default", "must be", "meaning")]
-    topics += [
-        (f"`{key.name}`", key.type.name, f"`{key.default_text}`", key.type.rule, key.doc)
-        for key in TOPIC_CONFIGS.values()
-    ]
+    nodes, topics = _rows(NODE_KEYS.values()), _rows(TOPIC_CONFIGS.values())
     return INTRODUCTION + _table(nodes) + TOPICS + _table(topics)
 
 
-def _shown(default: object) -> str:
-    return "none" if default is None else f"`{json.dumps(default)}`"
+def _rows(keys: Iterable[ConfigKey]) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = [("key", "type", "default", "must be", "update", "meaning")]
+    for key in keys:
+        update = "dynamic" if key.is_dynamic else "read-only"
+        rows.append((f"`{key.name}`", key.type.name, _default(key), key.type.rule, update, key.doc))
+    return rows
+
+
+def _default(key: ConfigKey) -> str:
+    if key.is_required:
+        return "required"
+    return f"`{key.default_text}`" if key.default_text else "none"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -57,7 +68,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """`config_docs.py` writes, `config_docs.py --check` only tells."""
+    """`config_docs.py` writes, `config_docs.py --check` only compares."""
     if arguments != ["--check"]:
         PATH.write_text(text(), encoding="utf-8")
         return 0

@@ -31,6 +31,7 @@ from tidelog.core.env import Disk, File
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.listeners import one_listener
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log
@@ -113,7 +114,7 @@ async def main() -> None:
     config = RaftConfig(**settings)
     transport = GrpcRaftTransport(node_id=node_id, voters=voters, config=config)
     server = GrpcServer(
-        address=voters[node_id],
+        listeners=one_listener(voters[node_id]),
         services={"tidelog.v1.RaftPeer": RaftPeerHandler(transport)},
         on_fatal=_end,
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tests.log.partition_logs import batch, contents
+from tests.metadata.broker_endpoints import registered_at
 from tests.metadata.decision_contexts import decision_context
 
 from tidelog.broker.partition.partition import HostedPartition
@@ -166,7 +167,7 @@ class ReplicaStage:
         manager.begin_life(Life(machine.life + 1, machine.life, machine.is_recovered))
         machine.life += 1
         register = RegisterBrokerRecord(
-            broker_id=broker_id, incarnation_id=bytes(16), address=host.address
+            broker_id=broker_id, incarnation_id=bytes(16), endpoints=registered_at(host.address)
         )
         leaving = changes_without(self.image, [broker_id], cause="", start_loss=NOTHING)
         self.commit(MetadataRecord(register_broker=register), *leaving)

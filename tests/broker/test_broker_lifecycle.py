@@ -8,6 +8,7 @@ from typing import Any
 
 from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
 from tidelog.metadata.image import MetadataImage
+from tidelog.net.listeners import one_listener
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
@@ -78,7 +79,7 @@ def broker(
         identity=BrokerIdentity(
             broker_id=1,
             cluster_id="c",
-            address="h:1",
+            listeners=one_listener("h:1"),
             rack="",
             heartbeat_interval_ms=10,
             session_timeout_ms=3000,

@@ -11,6 +11,7 @@ from tidelog.broker.controller_link.controller_forwarder import ControllerForwar
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.net.listeners import one_listener
 from tidelog.node import server
 from tidelog.node.config import NodeConfig
 from tidelog.v1.admin_pb2 import (
@@ -74,7 +75,7 @@ def test_all_channels_of_a_broker_know_one_controller_epoch(
     config = NodeConfig(
         node_id=1,
         cluster_id="c",
-        address="h:1",
+        listeners=one_listener("h:1"),
         data_dir="/d",
         process_roles=("broker",),
         controller_voters={2: "h:2"},

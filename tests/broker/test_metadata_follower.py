@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from tests.metadata.broker_endpoints import registered_at
+
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.broker.controller_link.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
@@ -20,7 +22,7 @@ from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, Regis
 
 def entry(offset: int, *, base: int, broker_id: int) -> FollowMetadataResponse.Entry:
     record = RegisterBrokerRecord(
-        broker_id=broker_id, incarnation_id=b"i" * 16, address=f"h:{broker_id}"
+        broker_id=broker_id, incarnation_id=b"i" * 16, endpoints=registered_at(f"h:{broker_id}")
     )
     batch = MetadataBatch(
         controller_epoch=1, base_offset=base, records=[MetadataRecord(register_broker=record)]

@@ -207,7 +207,7 @@ def broker_handler(reports: Reports) -> BrokerHandler:
     return BrokerHandler(
         own=OwnCluster("own"),
         replica_manager=replicas,
-        image=parts,
+        image=lambda: EMPTY_IMAGE,
         controller_id=parts,
         forwarder=parts,
         producer_ids=parts,

@@ -28,7 +28,7 @@ def test_an_incarnation_that_the_image_does_not_hold_is_not_known(
 ) -> None:
     partitions = PartitionMap(1)
     broker = BrokerImage(
-        2, incarnation_id=b"", address="", rack="", broker_epoch=7, is_fenced=False
+        2, incarnation_id=b"", endpoints=(), rack="", broker_epoch=7, is_fenced=False
     )
     partitions.image = MetadataImage(offset=9, brokers={2: broker})
     identity = partitions.follower(broker_id, broker_epoch)

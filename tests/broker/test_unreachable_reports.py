@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.metadata.broker_endpoints import reached_at
 
 from tidelog.broker.controller_link import unreachable_reports
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
@@ -33,7 +34,7 @@ def broker(broker_id: int) -> BrokerImage:
         broker_id=broker_id,
         incarnation_id=bytes(16),
         broker_epoch=10 + broker_id,
-        address=f"h:{broker_id}",
+        endpoints=reached_at(f"h:{broker_id}"),
         rack="",
         is_fenced=False,
     )

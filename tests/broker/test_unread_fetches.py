@@ -11,7 +11,7 @@ import pytest
 from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.net.call import Call
+from tidelog.net.call import LOCAL_CALL
 from tidelog.net.unread_responses import UnreadLimits
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest
 
@@ -51,7 +51,7 @@ class Caller:
     def __init__(self, manager: ReplicaManager, connection: str) -> None:
         self._manager = manager
         self._unread: list[Callable[[], None]] = []
-        self._call = Call(connection, self._unread.append)
+        self._call = LOCAL_CALL._replace(connection=connection, when_taken=self._unread.append)
 
     async def fetch(self, **fields: Any) -> int:
         """How many records came; the high watermark always does."""
@@ -112,7 +112,8 @@ def test_an_answer_of_a_stream_is_unread_until_the_next_one_is_asked_for() -> No
             while True:
                 yield request()
 
-        answers = manager.session(Call("a", lambda _: None)).answers(requests())
+        call = LOCAL_CALL._replace(connection="a", when_taken=lambda _: None)
+        answers = manager.session(call).answers(requests())
         (result,) = (await anext(answers)).partitions
         assert len(values_in(result)) == 2
         held_bytes = manager.reader._unread.size_bytes

@@ -21,7 +21,7 @@ def an_image(offset: int = 100, **fields: Any) -> MetadataImage:
     epochs = fields.pop("broker_epochs", {node: 10 + node for node in NODES})
     topic = TopicImage("t", TOPIC_ID, (replace(STATE, **fields),), configs)
     brokers = {
-        node: BrokerImage(node, b"", epoch, "", "", is_fenced=False)
+        node: BrokerImage(node, b"", epoch, (), "", is_fenced=False)
         for node, epoch in epochs.items()
     }
     return MetadataImage(

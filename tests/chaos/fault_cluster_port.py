@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.metadata.broker_endpoints import reached_at
+
 from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView
 from tidelog.chaos.topology import Direction, Link, Topology
@@ -103,7 +105,9 @@ class FakeClusterPort:
 
     def _image(self) -> MetadataImage:
         brokers = {
-            one: BrokerImage(one, bytes(16), FIRST_EPOCH, f"host:{one}", "", is_fenced=False)
+            one: BrokerImage(
+                one, bytes(16), FIRST_EPOCH, reached_at(f"host:{one}"), "", is_fenced=False
+            )
             for one in self.broker_ids
         }
         replicas = tuple(self.broker_ids)

@@ -9,6 +9,7 @@ import pytest
 from tidelog.chaos.sockets.foreign_data import FOREIGN, TERMS_AHEAD, make_foreign_data
 from tidelog.core.errors import StorageError
 from tidelog.core.system import SystemDisk
+from tidelog.net.listeners import one_listener
 from tidelog.node.config import NodeConfig
 from tidelog.node.server import METADATA_DIRECTORY
 from tidelog.raft.durable_state import REGULAR
@@ -48,7 +49,7 @@ async def test_a_strangers_log_is_alike_and_ahead_and_neither_opens_in_the_other
     config = NodeConfig(
         node_id=3,
         cluster_id=FOREIGN,
-        address="127.0.0.1:1",
+        listeners=one_listener("127.0.0.1:1"),
         data_dir=str(foreign),
         controller_voters={3: "127.0.0.1:1"},
     )
@@ -71,7 +72,7 @@ async def test_a_log_without_a_beginning_is_no_model(tmp_path: Path) -> None:
     config = NodeConfig(
         node_id=3,
         cluster_id=FOREIGN,
-        address="127.0.0.1:1",
+        listeners=one_listener("127.0.0.1:1"),
         data_dir=str(tmp_path / "foreign"),
         controller_voters={3: "127.0.0.1:1"},
     )

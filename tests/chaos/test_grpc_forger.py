@@ -11,6 +11,7 @@ import pytest
 
 from tidelog.chaos.sockets.grpc_forger import Forger
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.listeners import one_listener
 from tidelog.net.quiet_ports import quiet_ports
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
@@ -65,7 +66,7 @@ async def voter() -> AsyncIterator[tuple[Receiver, str]]:
         "tidelog.v1.Controller": Controllers(),
     }
     fatal: list[BaseException] = []
-    server = GrpcServer(address=own, services=services, on_fatal=fatal.append)
+    server = GrpcServer(listeners=one_listener(own), services=services, on_fatal=fatal.append)
     await server.start()
     yield receiver, own
     await server.stop(grace_s=0)

@@ -21,6 +21,7 @@ from tidelog.chaos.topology import CLIENTS, Link
 from tidelog.core.errors import CallFailedError
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.listeners import one_listener
 from tidelog.net.quiet_ports import HOST, quiet_ports
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
@@ -61,7 +62,9 @@ async def test_both_ends_of_a_dead_connection_notice_it_by_themselves(tmp_path: 
     port, listen = quiet_ports(2)
     echo, cluster = Echo(), FakeSocketPort()
     server = GrpcServer(
-        address=f"{HOST}:{port}", services={"tidelog.v1.Broker": echo}, on_fatal=_refuse
+        listeners=one_listener(f"{HOST}:{port}"),
+        services={"tidelog.v1.Broker": echo},
+        on_fatal=_refuse,
     )
     await server.start()
     toxiproxy = await Toxiproxy.start(tmp_path, {})

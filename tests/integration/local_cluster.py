@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tidelog.core.config_sources import without_variables
 from tidelog.net.quiet_ports import quiet_ports
+from tidelog.node.config import NODE_KEYS
 
 COMMAND_TIMEOUT_S = 600
 
@@ -39,7 +41,7 @@ class LocalCluster:
             capture_output=True,
             text=True,
             timeout=COMMAND_TIMEOUT_S,
-            env={**os.environ, "TIDELOG_BOOTSTRAP": self.bootstrap},
+            env={**without_variables(NODE_KEYS, os.environ), "TIDELOG_BOOTSTRAP": self.bootstrap},
             check=False,
         )
 

@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import pytest
 
+from tidelog.core.config_keys import SHOWN_CHARACTERS_MAX
 from tidelog.core.errors import KafkaError
 from tidelog.log.config import (
-    _CHARACTERS_MAX,
     TOPIC_CONFIGS,
     LogConfig,
     log_config,
@@ -193,4 +193,4 @@ def test_a_value_or_a_name_of_many_characters_is_not_repeated_in_full() -> None:
     with pytest.raises(KafkaError) as bad_name:
         topic_config("n" * 100_000)
     for refused in (bad_value, bad_name):
-        assert len(refused.value.message) < 2 * _CHARACTERS_MAX + 2_000
+        assert len(refused.value.message) < 2 * SHOWN_CHARACTERS_MAX + 2_000

@@ -7,6 +7,7 @@ from random import Random as PythonRandom
 from typing import Any, TypeVar
 
 import pytest
+from tests.metadata.broker_endpoints import registered_at
 from tests.metadata.fake_quorum import Nodes
 
 from tidelog.log.config import log_config
@@ -124,7 +125,7 @@ class World:
             broker_id=broker_id,
             cluster_id=cluster_id,
             incarnation_id=incarnation.to_bytes(16, "big"),
-            address=f"127.0.0.1:{9191 + broker_id}",
+            endpoints=registered_at(f"127.0.0.1:{9191 + broker_id}"),
             start_loss=start_loss,
             previous_broker_epoch=max(self.epoch(broker_id), 0),
         )

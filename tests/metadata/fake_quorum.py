@@ -8,6 +8,8 @@ from copy import deepcopy
 from itertools import count
 from typing import TypeVar
 
+from tests.metadata.broker_endpoints import registered_at
+
 from tidelog.core.env import Random
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.quorum_controller import QuorumController
@@ -217,7 +219,7 @@ def registration(
         broker_id=broker_id,
         cluster_id="tide",
         incarnation_id=bytes([incarnation]) * 16,
-        address=f"h:{broker_id}",
+        endpoints=registered_at(f"h:{broker_id}"),
         previous_broker_epoch=previous_broker_epoch,
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.broker.partition_cores import LAG_MS_MAX, Core, found
+from tests.metadata.broker_endpoints import registered_at
 from tests.metadata.fake_quorum import Nodes, attempt, registration, start_broker, until
 
 from tidelog.broker.replica.effects import ProposeIsr
@@ -260,7 +261,7 @@ def test_a_late_registration_does_not_replace_a_later_process(led: World) -> Non
         broker_id=3,
         cluster_id="tide",
         incarnation_id=b"l" * 16,
-        address="h:3",
+        endpoints=registered_at("h:3"),
         previous_broker_epoch=led.epoch(3),
     )
     led.register(3, incarnation=2)
@@ -279,7 +280,7 @@ def test_a_first_registration_replaces_none(world: World) -> None:
         broker_id=3,
         cluster_id="tide",
         incarnation_id=b"l" * 16,
-        address="h:3",
+        endpoints=registered_at("h:3"),
         previous_broker_epoch=7,
     )
     assert world.do(request).error.code == common_pb2.STALE_BROKER_EPOCH

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.metadata.broker_endpoints import reached_at
 from tests.metadata.fake_quorum import FakeClock, Nodes, registration, start_broker, until
 
 from tidelog.core.errors import KafkaError
@@ -57,7 +58,7 @@ class Stage:
             broker_id=broker_id,
             incarnation_id=epoch.to_bytes(16, "big"),
             broker_epoch=epoch,
-            address=f"h:{broker_id}",
+            endpoints=reached_at(f"h:{broker_id}"),
             rack="",
             is_fenced=is_fenced,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.metadata.broker_endpoints import registered_at
 
 from tidelog.core.errors import InvariantError
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH, replay, speculate
@@ -62,7 +63,7 @@ def test_a_batch_of_an_earlier_controller_epoch_is_void() -> None:
 def test_speculation_keeps_the_offset_and_gives_no_broker_epoch() -> None:
     record = MetadataRecord(
         register_broker=RegisterBrokerRecord(
-            broker_id=1, incarnation_id=b"i" * 16, address="host:1", rack="r"
+            broker_id=1, incarnation_id=b"i" * 16, endpoints=registered_at("host:1"), rack="r"
         )
     )
     ahead = speculate(EMPTY_IMAGE, [record])

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.metadata.broker_endpoints import reached_at
 
 from tidelog.core.errors import CorruptMessageError, InvariantError
 from tidelog.metadata import snapshot
@@ -28,8 +29,8 @@ FULL = MetadataImage(
     offset=90,
     controller_epoch=7,
     brokers={
-        2: BrokerImage(2, b"j" * 16, 60, "h:2", "r2", is_fenced=True),
-        1: BrokerImage(1, b"i" * 16, 50, "h:1", "r1", is_fenced=False),
+        2: BrokerImage(2, b"j" * 16, 60, reached_at("h:2"), "r2", is_fenced=True),
+        1: BrokerImage(1, b"i" * 16, 50, reached_at("h:1"), "r1", is_fenced=False),
     },
     topics={
         "t": TopicImage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.metadata.broker_endpoints import reached_at
 
 from tidelog.metadata.brokers import FenceDeadBroker
 from tidelog.metadata.decision import Checked
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 MINUTE_MS = 60_000
 BROKER = BrokerImage(
-    broker_id=1, incarnation_id=b"a" * 16, broker_epoch=7, address="h:1", rack="", is_fenced=False
+    broker_id=1,
+    incarnation_id=b"a" * 16,
+    broker_epoch=7,
+    endpoints=reached_at("h:1"),
+    rack="",
+    is_fenced=False,
 )
 
 

@@ -13,6 +13,7 @@ from tidelog.core.errors import TidelogError, UnreachableError, is_broken_connec
 from tidelog.net.grpc_dial import dial
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.listeners import one_listener
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.node.handlers.node import NodeHandler
 from tidelog.v1.admin_pb2 import (
@@ -53,13 +54,17 @@ async def node(status: Callable[[], NodeStatusResponse]) -> AsyncIterator[str]:
     def list_events(_: ListEventsRequest) -> ListEventsResponse:
         raise AssertionError("not asked here")
 
-    handler = NodeHandler(status=status, prepare_stop=prepare_stop, list_events=list_events)
+    handler = NodeHandler(
+        status=lambda _: status(), prepare_stop=prepare_stop, list_events=list_events
+    )
     address = free_address()
 
     def on_fatal(error: BaseException) -> None:
         raise AssertionError(error)
 
-    server = GrpcServer(address=address, services={"tidelog.v1.Node": handler}, on_fatal=on_fatal)
+    server = GrpcServer(
+        listeners=one_listener(address), services={"tidelog.v1.Node": handler}, on_fatal=on_fatal
+    )
     await server.start()
     yield address
     await server.stop(grace_s=0)

@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.listeners import one_listener
 from tidelog.net.request_elements import ELEMENTS_MAX
 from tidelog.v1 import methods
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse
@@ -59,7 +60,7 @@ async def channel(handler: Handler) -> AsyncIterator[grpc.aio.Channel]:
         raise AssertionError(error)
 
     services = {"tidelog.v1.Broker": handler}
-    server = GrpcServer(address=address, services=services, on_fatal=on_fatal)
+    server = GrpcServer(listeners=one_listener(address), services=services, on_fatal=on_fatal)
     await server.start()
     async with grpc.aio.insecure_channel(address) as channel, asyncio.timeout(120):
         yield channel

@@ -10,6 +10,7 @@ import pytest
 
 from tidelog.core.errors import CallFailedError
 from tidelog.net import grpc_server, grpc_transport
+from tidelog.net.listeners import one_listener
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS
 
@@ -63,7 +64,9 @@ async def test_the_connection_of_a_silent_caller_is_closed(
     def on_fatal(error: BaseException) -> None:
         raise AssertionError(error)
 
-    server = grpc_server.GrpcServer(address=f"127.0.0.1:{port}", services={}, on_fatal=on_fatal)
+    server = grpc_server.GrpcServer(
+        listeners=one_listener(f"127.0.0.1:{port}"), services={}, on_fatal=on_fatal
+    )
     await server.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(PREFACE + SETTINGS + SETTINGS_TAKEN)
@@ -82,7 +85,9 @@ async def test_a_healthy_peer_is_not_hung_up_on_for_pinging_too_often() -> None:
     def on_fatal(error: BaseException) -> None:
         raise AssertionError(error)
 
-    server = grpc_server.GrpcServer(address=f"127.0.0.1:{port}", services={}, on_fatal=on_fatal)
+    server = grpc_server.GrpcServer(
+        listeners=one_listener(f"127.0.0.1:{port}"), services={}, on_fatal=on_fatal
+    )
     await server.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(PREFACE + SETTINGS + SETTINGS_TAKEN)

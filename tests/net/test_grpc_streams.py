@@ -17,6 +17,7 @@ from tidelog.core.errors import (
 )
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.listeners import one_listener
 from tidelog.net.transport import Stream
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
@@ -66,7 +67,9 @@ async def opened() -> AsyncIterator[tuple[Fetches, Echo, GrpcServer]]:
     def on_fatal(error: BaseException) -> None:
         raise AssertionError(error)
 
-    server = GrpcServer(address=address, services={"tidelog.v1.Broker": echo}, on_fatal=on_fatal)
+    server = GrpcServer(
+        listeners=one_listener(address), services={"tidelog.v1.Broker": echo}, on_fatal=on_fatal
+    )
     await server.start()
     transport = GrpcTransport()
     try:

@@ -11,6 +11,7 @@ import pytest
 from tidelog.chaos.workloads.half_sent import FRAME_HEAD_BYTES, HalfSent
 from tidelog.net.grpc_connections import resident_bytes
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.listeners import one_listener
 from tidelog.net.unfinished_requests import (
     NOTED_BYTES_MIN,
     PROGRESS_BYTES_MIN,
@@ -160,7 +161,7 @@ async def served() -> AsyncIterator[tuple[int, UnfinishedRequests]]:
         raise AssertionError(error)
 
     server = GrpcServer(
-        address=f"127.0.0.1:{port}",
+        listeners=one_listener(f"127.0.0.1:{port}"),
         services={"tidelog.v1.Broker": Handler()},
         on_fatal=on_fatal,
         unfinished=requests,

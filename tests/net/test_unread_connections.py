@@ -14,6 +14,7 @@ from tidelog.chaos.workloads.noise import DATA, HEADERS, PREFACE, SETTINGS, call
 from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.net.grpc_connections import SLICE, connections_at, connections_of
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.listeners import one_listener
 from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponse
 from tidelog.v1 import methods
 from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse
@@ -70,7 +71,7 @@ class Stage:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port = int(probe.getsockname()[1])
         self.server = GrpcServer(
-            address=f"127.0.0.1:{self.port}",
+            listeners=one_listener(f"127.0.0.1:{self.port}"),
             services={"tidelog.v1.Broker": self.handler, "tidelog.v1.Node": Node()},
             on_fatal=self._on_fatal,
             unread=self.unread,
@@ -185,7 +186,7 @@ async def test_a_look_at_many_descriptors_lets_others_have_the_loop() -> None:
         theirs = stack.enter_context(server.accept()[0])
         assert theirs.fileno() > 4 * SLICE
         others = asyncio.create_task(take_turns())
-        async with connections_at(server.getsockname()[1]) as found:
+        async with connections_at({server.getsockname()[1]}) as found:
             assert list(found) == ["ipv4:{}:{}".format(*ours.getsockname())]
         others.cancel()
     assert turns >= 4

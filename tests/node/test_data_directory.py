@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.core.system import SystemDisk
+from tidelog.net.listeners import one_listener
 from tidelog.node.config import NodeConfig
 from tidelog.node.data_directory import DataDirectoryError, format_or_check
 from tidelog.simulation.engine.disk import SimDisk
@@ -17,7 +18,7 @@ def config_for(path: Path, *, node_id: int = 1, cluster_id: str = "c") -> NodeCo
     return NodeConfig(
         node_id=node_id,
         cluster_id=cluster_id,
-        address="127.0.0.1:1",
+        listeners=one_listener("127.0.0.1:1"),
         data_dir=str(path),
         controller_voters={node_id: "127.0.0.1:1"},
     )

@@ -12,6 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.listeners import one_listener
 from tidelog.node.http import HttpServer
 
 pytestmark = pytest.mark.real_time
@@ -35,7 +36,10 @@ async def grpc_port(port: int) -> AsyncIterator[int]:
         raise AssertionError(error)
 
     server = GrpcServer(
-        address=f"127.0.0.1:{port}", services={}, on_fatal=on_fatal, max_idle_ms=IDLE_MS
+        listeners=one_listener(f"127.0.0.1:{port}"),
+        services={},
+        on_fatal=on_fatal,
+        max_idle_ms=IDLE_MS,
     )
     await server.start()
     yield port

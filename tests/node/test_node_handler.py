@@ -28,7 +28,9 @@ async def test_a_node_is_held_as_long_as_asked_within_its_limit_and_never_negati
     def list_events(_: ListEventsRequest) -> ListEventsResponse:
         raise AssertionError("not asked here")
 
-    handler = NodeHandler(status=NodeStatusResponse, prepare_stop=hold, list_events=list_events)
+    handler = NodeHandler(
+        status=lambda _: NodeStatusResponse(), prepare_stop=hold, list_events=list_events
+    )
     answer = await handler.prepare_stop(PrepareStopRequest(hold_ms=asked_ms))
     assert held == ([] if held_ms is None else [held_ms])
     is_refused = answer.error.code == common_pb2.INVALID_REQUEST

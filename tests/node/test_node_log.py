@@ -14,6 +14,7 @@ from typing import Any
 import grpc.aio
 import pytest
 
+from tidelog.net.call import LOCAL_CALL
 from tidelog.net.grpc_edge import Edge
 from tidelog.net.grpc_log import OfCallersThatLeft
 from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
@@ -77,6 +78,9 @@ class LeftCaller:
     def peer(self) -> str:
         return "ipv4:127.0.0.1:1"
 
+    def time_remaining(self) -> None:
+        """It set no deadline."""
+
     async def write(self, _response: object) -> None:
         raise self.error
 
@@ -93,7 +97,7 @@ async def stream_to(caller: LeftCaller) -> None:
             yield _
 
     unread = UnreadResponses(UnreadLimits(), lambda: 0)
-    edge = Edge(lambda _: None, unread, UnfinishedRequests(UnfinishedLimits()))
+    edge = Edge(LOCAL_CALL.listener, lambda _: None, unread, UnfinishedRequests(UnfinishedLimits()))
     handler: Any = edge.handler(FETCH_STREAM, lambda asked, _: serve(asked))
     await handler.stream_stream(requests(), caller)
 

@@ -74,7 +74,7 @@ class Stage:
 
 def image_of(isr: Iterable[int], before: MetadataImage | None = None) -> MetadataImage:
     state = PartitionImage(0, (1, 2, 3), tuple(isr), 1, 0, 0)
-    brokers = {one: BrokerImage(one, b"", one, "", "", is_fenced=False) for one in (1, 2, 3)}
+    brokers = {one: BrokerImage(one, b"", one, (), "", is_fenced=False) for one in (1, 2, 3)}
     return MetadataImage(
         offset=5,
         brokers=brokers if before is None else before.brokers,

@@ -9,6 +9,7 @@ import pytest
 from tidelog.chaos.invariants.images import ImageChecks
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
+from tidelog.net.listeners import one_listener
 from tidelog.records.batch import BatchHeader, parse_header
 from tidelog.records.records import Record, encode_batch
 from tidelog.simulation.cluster.cluster import Machine
@@ -148,7 +149,7 @@ def an_image(offset: int = 10, **fields: object) -> MetadataImage:
     return MetadataImage(
         offset=offset,
         controller_epoch=4,
-        brokers={one: BrokerImage(one, b"", one, "", "", is_fenced=one == 3) for one in (1, 2, 3)},
+        brokers={one: BrokerImage(one, b"", one, (), "", is_fenced=one == 3) for one in (1, 2, 3)},
         topics={TOPIC: topic},
         topics_by_id={b"id": TOPIC},
     )
@@ -201,7 +202,7 @@ def test_epochs_and_offsets_never_fall(images: ImageChecks, reports: Reports) ->
     images.look((1, 1, "controller"), replace(an_image(11), controller_epoch=3), is_committed=True)
     assert reports.found == ["I15", "I15"]
 
-    fallen = {**an_image().brokers, 2: BrokerImage(2, b"", 1, "", "", is_fenced=False)}
+    fallen = {**an_image().brokers, 2: BrokerImage(2, b"", 1, (), "", is_fenced=False)}
     images.look((1, 1, "controller"), replace(an_image(12), brokers=fallen), is_committed=True)
     assert reports.found.count("I15") == 3
 
@@ -221,7 +222,9 @@ def served(*batches: bytes, high_watermark: int = 2) -> tuple[FetchRequest, Fetc
     return request, FetchResponse(partitions=[result])
 
 
-A_MACHINE = Machine(1, SimClock(lambda: 0.0), SimDisk(SeededRandom(1), 0.0), SeededRandom(1))
+A_MACHINE = Machine(
+    1, SimClock(lambda: 0.0), SimDisk(SeededRandom(1), 0.0), SeededRandom(1), one_listener("h:1")
+)
 GOOD = encode_batch([Record(0, 1, None, b"v")], base_offset=1)
 
 

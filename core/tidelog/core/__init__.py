@@ -9,7 +9,9 @@ Rooms:
     memory_reads  work that is run again after each wait for the disk (decision 0027)
     output_file   the file a process writes its output to, rotated while it runs
     workers       a bounded pool of threads for long, pure computations
-    config_types  types of configuration values: parsing, bounds, printing
+    config_keys   configuration keys, each declared once as a field of a dataclass
+    config_types  types of their values: parsing, bounds, printing
+    config_sources  their values, from the environment, a file or the default
 
 Time, disk and randomness are handed to a constructor and never imported, so the same code runs in a
 process and in the simulation. Begin with `env`: it says what a disk promises, and what it does not.

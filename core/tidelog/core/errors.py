@@ -10,6 +10,7 @@ TidelogError                     code, message, is_retriable, is_outcome_unknown
 │   └── DamagedLogError          stored bytes are not what was written: from an offset on
 ├── UnreachableError             a call that never reached its server
 └── CallFailedError              a call that broke or timed out on its way: outcome unknown
+    └── CallUnauthorizedError    a call that only the cluster's own nodes may make: not worked on
 """
 
 # Pure: decides, never acts (rule R2).
@@ -34,6 +35,7 @@ __all__ = [
     "OUTCOME_UNKNOWN_CODES",
     "RETRIABLE_CODES",
     "CallFailedError",
+    "CallUnauthorizedError",
     "DamagedLogError",
     "DiskFullError",
     "EpochContradictionError",
@@ -110,6 +112,17 @@ class CallFailedError(TidelogError):
     def __init__(self, message: str, *, is_broken: bool = False) -> None:
         super().__init__(message)
         self.is_broken = is_broken
+
+
+class CallUnauthorizedError(CallFailedError):
+    """Refused: only the cluster's own nodes may call this, at its internal listener.
+
+    The request was certainly not worked on, and is refused again wherever the listener is the same.
+    """
+
+    code = common_pb2.CLUSTER_AUTHORIZATION_FAILED
+    is_retriable = False
+    is_outcome_unknown = False
 
 
 def is_broken_connection(error: TidelogError) -> bool:

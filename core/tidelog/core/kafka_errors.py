@@ -15,6 +15,7 @@ from tidelog.v1.common_pb2 import ErrorCode
 __all__ = [
     "BrokerIdNotRegisteredError",
     "BrokerNotAvailableError",
+    "ClusterAuthorizationFailedError",
     "CorruptMessageError",
     "DuplicateBrokerRegistrationError",
     "ElectionNotNeededError",
@@ -191,6 +192,12 @@ class InvalidRequiredAcksError(KafkaError):
     """An acks other than -1, 0 and 1."""
 
     code = common_pb2.INVALID_REQUIRED_ACKS
+
+
+class ClusterAuthorizationFailedError(KafkaError):
+    """Only the cluster's own nodes may send this, to the internal listener. Nothing happened."""
+
+    code = common_pb2.CLUSTER_AUTHORIZATION_FAILED
 
 
 class InvalidTimestampError(KafkaError):

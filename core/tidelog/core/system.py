@@ -16,7 +16,7 @@ import random
 import resource
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -423,6 +423,11 @@ def raise_open_files_limit() -> int:
 def process_id() -> int:
     """Id of this process."""
     return os.getpid()
+
+
+def environment() -> Mapping[str, str]:
+    """Variables that this process was started with."""
+    return os.environ
 
 
 def boot_id() -> str:

@@ -18,6 +18,8 @@ from weakref import WeakSet
 
 import structlog
 
+from tidelog.core.config_keys import declared
+from tidelog.core.config_types import DAY_MS, boolean, whole_number
 from tidelog.core.env import Clock
 from tidelog.core.errors import DamagedLogError, InvariantError
 from tidelog.log.cleanable import Cleanable, cleanable_segments, group_segments
@@ -39,13 +41,31 @@ _log = structlog.get_logger(__name__)
 class CleanerConfig:
     """Kafka's log.cleaner.*, with underscores for dots."""
 
-    enable: bool = True
-    dedupe_buffer_size: int = 64 * MIB
-    """Memory for the keys of one cleaning, about 350,000; further keys wait for the next."""
-    io_max_bytes_per_second: float = 16.0 * MIB
-    """Limit of bytes read and written together."""
-    backoff_ms: int = 15_000
-    """Wait after a `run_once` that found nothing to do."""
+    enable: bool = declared(
+        default=True,
+        value_type=boolean(),
+        doc="Compact logs with cleanup.policy compact on this node.",
+        key="log.cleaner.enable",
+    )
+    dedupe_buffer_size: int = declared(
+        64 * MIB,
+        whole_number(1 << 20),
+        "Memory for the keys of one compaction; further keys wait for the next.",
+        key="log.cleaner.dedupe.buffer.size",
+    )
+    """The default holds about 350,000 keys."""
+    io_max_bytes_per_second: float = declared(
+        16 * MIB,
+        whole_number(1 << 10),
+        "Limit of bytes that compaction reads and writes together.",
+        key="log.cleaner.io.max.bytes.per.second",
+    )
+    backoff_ms: int = declared(
+        15_000,
+        whole_number(1, DAY_MS),
+        "Wait of compaction after it found nothing to do.",
+        key="log.cleaner.backoff.ms",
+    )
 
 
 @dataclass(frozen=True, slots=True)

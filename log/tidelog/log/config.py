@@ -9,12 +9,13 @@ defaults and ranges are those of Kafka's LogConfig, unless a comment explains th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from tidelog.core.config_keys import SHOWN_CHARACTERS_MAX, ConfigKey, declared, keys_of, nearest
 from tidelog.core.config_types import (
+    DAY_MS,
     MAX_I32,
     MAX_I64,
     Value,
@@ -24,22 +25,17 @@ from tidelog.core.config_types import (
     one_of,
     ratio,
     whole_number,
-    written,
 )
 from tidelog.core.errors import InvalidConfigError, KafkaError
 
 T = TypeVar("T", bound=Value)
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-# Longer than any key or valid value; longer text is neither compared nor shown beyond it.
-_CHARACTERS_MAX = 260
-_DAY_MS = 24 * 60 * 60 * 1000
 
 
 def _key(default: T, value_type: ValueType, doc: str) -> T:
-    """Declare a key: the field of this name with dots for underscores (read by the dataclass)."""
-    declared: T = field(default=default, metadata={"type": value_type, "doc": doc})
-    return declared
+    """A key named as its field with dots for underscores; a change takes effect at once."""
+    return declared(default, value_type, doc, is_dynamic=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class LogConfig:
         "Maximum size of a segment file; the log then rolls a new one.",
     )
     segment_ms: int = _key(
-        7 * _DAY_MS,
+        7 * DAY_MS,
         whole_number(1),
         "Maximum age of a segment that is not empty; the log then rolls a new one.",
     )
@@ -68,7 +64,7 @@ class LogConfig:
         4096, whole_number(0, MAX_I32), "Bytes of log between two index entries."
     )
     retention_ms: int = _key(
-        7 * _DAY_MS,
+        7 * DAY_MS,
         whole_number(-1),
         "With cleanup.policy delete: maximum age of a segment's newest record before the segment "
         "is deleted; -1: unlimited.",
@@ -96,7 +92,7 @@ class LogConfig:
         "Maximum age of a record before its log is compacted regardless of the dirty ratio.",
     )
     delete_retention_ms: int = _key(
-        _DAY_MS, whole_number(0), "Time for which compaction keeps a tombstone."
+        DAY_MS, whole_number(0), "Time for which compaction keeps a tombstone."
     )
     file_delete_delay_ms: int = _key(
         60_000, whole_number(0), "Time before a file renamed to .deleted is removed from the disk."
@@ -156,41 +152,7 @@ class LogConfig:
         return "delete" in self.cleanup_policy
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfig:
-    """A key, as declared by `LogConfig`."""
-
-    name: str
-    type: ValueType
-    default: Value
-    doc: str
-
-    @property
-    def default_text(self) -> str:
-        """The default as text in a config."""
-        return written(self.default)
-
-    def parse(self, text: str) -> Value:
-        """Parse a value; raises `KafkaError` INVALID_CONFIG with name, value and rule."""
-        value = self.type.parse(text)
-        if value is None:
-            shown = text[:_CHARACTERS_MAX]
-            raise _invalid(f"{self.name}={shown!r}: must be {self.type.rule}")
-        return value
-
-
-def _declared() -> Mapping[str, TopicConfig]:
-    named = {declared.name.replace("_", "."): declared for declared in fields(LogConfig)}
-    defaults = LogConfig()
-    return MappingProxyType(
-        {
-            name: TopicConfig(name, default=getattr(defaults, declared.name), **declared.metadata)
-            for name, declared in named.items()
-        }
-    )
-
-
-TOPIC_CONFIGS: Mapping[str, TopicConfig] = _declared()
+TOPIC_CONFIGS: Mapping[str, ConfigKey] = MappingProxyType(keys_of(LogConfig))
 
 
 def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = _NOTHING) -> LogConfig:
@@ -211,12 +173,11 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = _NOTH
     return config
 
 
-def topic_config(name: str) -> TopicConfig:
+def topic_config(name: str) -> ConfigKey:
     """Look up a key's declaration; raises `KafkaError` INVALID_CONFIG, naming the nearest key."""
     if name not in TOPIC_CONFIGS:
-        shown = name[:_CHARACTERS_MAX]
-        nearest = get_close_matches(shown, TOPIC_CONFIGS, n=1)
-        hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+        shown, near = name[:SHOWN_CHARACTERS_MAX], nearest(name, TOPIC_CONFIGS)
+        hint = "" if near is None else f" (did you mean {near}?)"
         raise _invalid(
             f"unknown topic config {shown!r}{hint}; known are {', '.join(TOPIC_CONFIGS)}"
         )

@@ -33,6 +33,7 @@ from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Checked, Decision
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.election import changes_with, changes_without
+from tidelog.metadata.endpoints import ENDPOINTS_RULE, are_well_formed
 from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.metadata.reachability import live_incarnation
 from tidelog.metadata.records import fencing
@@ -50,7 +51,6 @@ from tidelog.v1.controller_pb2 import (
 from tidelog.v1.metadata_records_pb2 import MetadataRecord, RegisterBrokerRecord
 
 INCARNATION_ID_BYTES = 16
-ADDRESS_CHARACTERS_MAX = 300
 RACK_CHARACTERS_MAX = 300
 _LOST = {
     NOTHING: "",
@@ -110,7 +110,7 @@ def register_broker(
         register_broker=RegisterBrokerRecord(
             broker_id=request.broker_id,
             incarnation_id=request.incarnation_id,
-            address=request.address,
+            endpoints=request.endpoints,
             rack=request.rack,
             cause=cause,
         )
@@ -295,12 +295,11 @@ def _check_registration(
     is_well_formed = (
         request.broker_id >= 0
         and len(request.incarnation_id) == INCARNATION_ID_BYTES
-        and 0 < len(request.address) <= ADDRESS_CHARACTERS_MAX
+        and are_well_formed(request.endpoints)
         and len(request.rack) <= RACK_CHARACTERS_MAX
     )
     if not is_well_formed:
         raise InvalidRequestError(
             f"a registration needs a broker id of at least 0, {INCARNATION_ID_BYTES} bytes of "
-            f"incarnation id, an address of at most {ADDRESS_CHARACTERS_MAX} characters and a rack "
-            f"of at most {RACK_CHARACTERS_MAX}",
+            f"incarnation id, {ENDPOINTS_RULE}, and a rack of at most {RACK_CHARACTERS_MAX}",
         )

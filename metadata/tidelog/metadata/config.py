@@ -6,23 +6,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidelog.core.config_keys import declared
+from tidelog.core.config_types import DAY_MS, boolean, whole_number
+
 
 @dataclass(frozen=True, slots=True)
 class ControllerConfig:
     """Defaults are Kafka's where Kafka has the setting, but for the shorter session."""
 
-    cluster_id: str
-    session_timeout_ms: int = 3_000
-    """broker.session.timeout.ms: a broker not heard of for longer is fenced."""
-    num_partitions: int = 1
-    """num.partitions: for a topic created without a partition count."""
-    default_replication_factor: int = 1
-    """default.replication.factor: for a topic created without a replication factor."""
+    cluster_id: str = ""
+    session_timeout_ms: int = declared(
+        3_000,
+        whole_number(100, DAY_MS),
+        "A broker without a heartbeat for this long is fenced.",
+        key="broker.session.timeout.ms",
+    )
+    num_partitions: int = declared(1, whole_number(1, 10_000), "Partitions of a topic by default.")
+    default_replication_factor: int = declared(1, whole_number(1, 100), "Replicas by default.")
 
-    auto_leader_rebalance_enable: bool = True
-    """auto.leader.rebalance.enable: whether leaderships go back to preferred leaders in sync."""
-    leader_imbalance_check_interval_ms: int = 300_000
-    """leader.imbalance.check.interval.seconds: how often that is looked at."""
+    auto_leader_rebalance_enable: bool = declared(
+        default=True,
+        value_type=boolean(),
+        doc="Whether the active controller gives leaderships back to preferred leaders in sync.",
+    )
+    leader_imbalance_check_interval_seconds: int = declared(
+        300,
+        whole_number(1, DAY_MS // 1000),
+        "How often it looks for leaderships to give back.",
+    )
 
     brokers_max: int = 1_000
     partitions_max: int = 10_000

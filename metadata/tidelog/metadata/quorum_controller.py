@@ -369,7 +369,7 @@ class QuorumController:
 
     async def _rebalance_forever(self) -> None:
         while True:
-            await asyncio.sleep(self._config.leader_imbalance_check_interval_ms / 1000)
+            await asyncio.sleep(self._config.leader_imbalance_check_interval_seconds)
             is_wanted = self._config.auto_leader_rebalance_enable and self.is_active
             if is_wanted and has_imbalance(self.image):
                 try:

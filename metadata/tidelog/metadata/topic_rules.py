@@ -33,7 +33,7 @@ class TopicRules:
 def topic_rules(topic: TopicImage, image: MetadataImage) -> TopicRules:
     """Its own configs go before the cluster's, and those before the defaults."""
 
-    def value(name: str) -> Value:
+    def value(name: str) -> Value | None:
         text = topic.configs.get(name, image.cluster_configs.get(name))
         config = TOPIC_CONFIGS[name]
         return config.default if text is None else config.parse(text)

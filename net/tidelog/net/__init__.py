@@ -7,7 +7,9 @@ Rooms:
     grpc_transport         their implementation on gRPC: one channel for each address, connected
                            before a request is written, so that "never delivered" is certain
     grpc_dial              a probe of an address: is a process listening there, and which one
-    grpc_server, grpc_edge the listener: services by descriptors; the edge: bytes to requests
+    listeners              sockets of a node by name: bound and advertised address, services
+    grpc_server, grpc_edge a server for each listener; its edge: bytes to requests
+    handlers, internal_calls   a handler's method of an RPC; requests that only nodes may send
     grpc_connections       traffic of this process by connection; grpc_log: log filter
     request_elements, unfinished_requests, unread_responses   limits against excessive callers
     own_cluster, strangers messages from other clusters: refused, counted, logged once for each

@@ -1,25 +1,48 @@
-"""The RPC call of a request: its connection, and when its response was sent. Pure."""
+"""The RPC call of a request: connection, listener, caller, deadline. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from tidelog.net.listeners import Listener, one_listener
+
+ANONYMOUS = "User:ANONYMOUS"
+"""Kafka's principal of a caller that did not say who it is."""
+F = TypeVar("F", bound=Callable[..., Any])  # a handler's method, of any RPC
+_COUNTS = "counts_responses"
 
 
 class Call(NamedTuple):
-    """Call data for handlers with a parameter `call`, which count their responses themselves."""
+    """Call data, passed beside the request to handlers' methods with a parameter `call`."""
 
     connection: str
     """Address of the caller: the same for all calls of one connection."""
     when_taken: Callable[[Callable[[], None]], object]
     """Function that registers a callback for when the response was sent, or the call has ended."""
+    listener: Listener
+    """This node's listener; addresses in the answer are those of the same listener."""
+    principal: str = ANONYMOUS
+    deadline_s: float | None = None
+    """End of the caller's wait on the loop's clock; None: unspecified."""
+
+
+def counts_responses(method: F) -> F:
+    """Mark a handler's method that counts its unread responses itself."""
+    setattr(method, _COUNTS, True)
+    return method
+
+
+def does_count_responses(method: object) -> bool:
+    """Tell if a handler's method is marked so."""
+    return getattr(method, _COUNTS, False) is True
 
 
 def _at_once(then: Callable[[], None]) -> None:
     then()
 
 
-LOCAL_CALL = Call("", _at_once)
+LOCAL_CALL = Call("", _at_once, one_listener("localhost:0")[0])
 """Call without a connection: a response counts as sent when it is returned."""

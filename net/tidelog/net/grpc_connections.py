@@ -56,10 +56,10 @@ async def connections_of(peers: Collection[str]) -> AsyncIterator[Mapping[str, C
 
 
 @asynccontextmanager
-async def connections_at(port: int) -> AsyncIterator[Mapping[str, Connection]]:
-    """Connections to this port, by peer name; checks descriptors as `connections_of`."""
+async def connections_at(ports: Collection[int]) -> AsyncIterator[Mapping[str, Connection]]:
+    """Connections to these ports, by peer name; checks descriptors as `connections_of`."""
     with ExitStack() as stack:
-        connected = await _connected(stack, lambda _, own_port: own_port == port)
+        connected = await _connected(stack, lambda _, own_port: own_port in ports)
         yield {peer: Connection(sock) for peer, sock in connected.items()}
 
 

@@ -8,6 +8,7 @@ handler are logged, and answered as outcome unknown.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError
 
 from tidelog.core.errors import (
+    ClusterAuthorizationFailedError,
     InvalidRequestError,
     InvariantError,
     StorageError,
@@ -28,11 +30,14 @@ from tidelog.core.errors import (
 )
 from tidelog.net.call import Call
 from tidelog.net.grpc_log import is_caller_gone
+from tidelog.net.handlers import Serve
+from tidelog.net.internal_calls import check_method, check_request
+from tidelog.net.listeners import Listener
 from tidelog.net.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
 from tidelog.net.unfinished_requests import UnfinishedRequests
 from tidelog.net.unread_responses import UnreadResponses
 
-Serve = Callable[[Any, Any], Any]
+Answer = Callable[[Any, Any], Any]
 """Function of request (or iterator of them) and context that returns an awaitable or iterator."""
 Context = grpc.aio.ServicerContext[Any, Any]
 COUNTED_BYTES_MIN = 4 << 10
@@ -44,14 +49,16 @@ log = structlog.get_logger(__name__)
 
 
 class Edge:
-    """Edge of one server. `on_fatal` is called for a broken invariant."""
+    """Edge of one listener. `on_fatal` is called for a broken invariant."""
 
     def __init__(
         self,
+        listener: Listener,
         on_fatal: Callable[[BaseException], None],
         unread: UnreadResponses,
         unfinished: UnfinishedRequests,
     ) -> None:
+        self._listener = listener
         self._on_fatal = on_fatal
         self._unread = unread
         self._unfinished = unfinished
@@ -60,6 +67,17 @@ class Edge:
         self, method: MethodDescriptor, serve: Serve, *, counts_itself: bool = False
     ) -> grpc.RpcMethodHandler[Any, Any]:
         """Build gRPC's handler for a method; `counts_itself`: it counts its responses itself."""
+
+        def answer(asked: Any, context: Context) -> Any:
+            check_method(method.containing_service.full_name, method.name, self._listener)
+            return serve(asked, self._call_of(context))
+
+        return self.library_handler(method, answer, counts_itself=counts_itself)
+
+    def library_handler(
+        self, method: MethodDescriptor, answer: Answer, *, counts_itself: bool = False
+    ) -> grpc.RpcMethodHandler[Any, Any]:
+        """Build the same for a method of a gRPC library, which takes gRPC's context."""
         make = {
             (False, False): grpc.unary_unary_rpc_method_handler,
             (False, True): grpc.unary_stream_rpc_method_handler,
@@ -69,12 +87,12 @@ class Edge:
         is_between_nodes = method.containing_service.name in _BETWEEN_NODES
 
         async def answered(asked: Any, context: Context) -> Any:
-            return await _answered(serve(asked, context), context)
+            return await _answered(answer(asked, context), context)
 
         async def counted(asked: Any, context: Context) -> Any:
             is_from_node = is_between_nodes or getattr(asked, "from_broker", False)
             self._admit(context, is_from_node=is_from_node)
-            return await self._counted(serve(asked, context), context)
+            return await self._counted(answer(asked, context), context)
 
         return make(
             self._behaviour(answered if counts_itself else counted),
@@ -82,7 +100,7 @@ class Edge:
             response_serializer=_serialized,
         )
 
-    def _behaviour(self, answer: Serve) -> Callable[[Any, Context], Any]:
+    def _behaviour(self, answer: Answer) -> Callable[[Any, Context], Any]:
         async def behaviour(request: Any, context: Context) -> Any:
             try:
                 if not hasattr(request, "__aiter__"):
@@ -142,11 +160,21 @@ class Edge:
         self._unfinished.finished(peer, received.size_bytes)
         if isinstance(received.request, TidelogError):
             raise received.request
+        check_request(received.request, self._listener)
         return received.request
 
     async def _readable(self, requests: AsyncIterator[_Received], peer: str) -> AsyncIterator[Any]:
         async for received in requests:
             yield self._received(received, peer)
+
+    def _call_of(self, context: Context) -> Call:
+        left_s: float | None = context.time_remaining()  # the stubs know no None
+        return Call(
+            context.peer(),
+            lambda then: when_ended(context, then),
+            self._listener,
+            deadline_s=None if left_s is None else asyncio.get_running_loop().time() + left_s,
+        )
 
     async def _abort(self, context: Context, error: TidelogError) -> None:
         if isinstance(error, InvariantError):
@@ -190,11 +218,6 @@ async def _answered(serving: Any, context: Context) -> Any:
     return None
 
 
-def call_of(context: Context) -> Call:
-    """Call data for a handler that counts its responses itself."""
-    return Call(context.peer(), lambda then: when_ended(context, then))
-
-
 def when_ended(context: Context, then: Callable[[], None]) -> None:
     """Run `then` when the call is over: its single response was received then, or never will be."""
 
@@ -225,6 +248,8 @@ class _TooMuchUnreadError(ThrottlingQuotaExceededError):
 def _status(error: TidelogError) -> grpc.StatusCode:
     if isinstance(error, (_TooManyError, _TooMuchUnreadError)):
         return grpc.StatusCode.RESOURCE_EXHAUSTED
+    if isinstance(error, ClusterAuthorizationFailedError):
+        return grpc.StatusCode.PERMISSION_DENIED
     if isinstance(error, (InvariantError, StorageError)):
         return grpc.StatusCode.INTERNAL
     return grpc.StatusCode.UNAVAILABLE if error.is_retriable else grpc.StatusCode.INVALID_ARGUMENT

@@ -1,4 +1,4 @@
-"""The gRPC listener: serves handler objects by service descriptors, with health and reflection.
+"""A node's gRPC listeners: serve handlers by service descriptors, with health and reflection.
 
 Transports messages and never interprets them: method handlers are built from the service
 descriptors, so a new RPC needs a callable in its handler (`handlers`) and no change here.
@@ -7,8 +7,7 @@ descriptors, so a new RPC needs a callable in its handler (`handlers`) and no ch
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import grpc
@@ -26,8 +25,9 @@ from tidelog.net.grpc_connections import (
     descriptors_max,
     resident_bytes,
 )
-from tidelog.net.grpc_edge import Edge, call_of
-from tidelog.net.handlers import callable_for
+from tidelog.net.grpc_edge import Edge
+from tidelog.net.handlers import counts_itself, serve_of
+from tidelog.net.listeners import Listener
 from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
 
@@ -74,50 +74,41 @@ SERVER_OPTIONS = (
 
 
 class GrpcServer:
-    """Listener for all services of a node."""
+    """Server of all services of a node, at each of its listeners."""
 
     def __init__(
         self,
         *,
-        address: str,
+        listeners: Sequence[Listener],
         services: Mapping[str, object],
         on_fatal: Callable[[BaseException], None],
         unread: NodeResponses | None = None,
         unfinished: UnfinishedRequests | None = None,
         max_idle_ms: int = MAX_IDLE_MS,
     ) -> None:
-        self._address = address
         self._unread = unread or NodeResponses(UnreadLimits(), _loop_ms)
         self._unfinished = unfinished or UnfinishedRequests(UnfinishedLimits())
         self._quiet_bytes = self._looked_ms = 0
-        self._port = 0
+        self._ports: frozenset[int] = frozenset()
         self._hanging_up: asyncio.Task[None] | None = None
-        self._edge = Edge(on_fatal, self._unread.others, self._unfinished)
-        self._server = grpc.aio.server(
-            options=(
-                *SERVER_OPTIONS,
-                ("grpc.max_connection_idle_ms", max_idle_ms),
-                ("grpc.server_handshake_timeout_ms", min(max_idle_ms, HANDSHAKE_MS_MAX)),
-            )
-        )
         self._health = health.aio.HealthServicer()
         self._services = sorted(services)
-        for name in self._services:
-            self._server.add_generic_rpc_handlers((self._generic_handler(name, services[name]),))
-        names = [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME]
-        self._add_library_service(health.SERVICE_NAME, self._health)
-        self._add_library_service(reflection.SERVICE_NAME, reflection.aio.ReflectionServicer(names))
+        options = (
+            *SERVER_OPTIONS,
+            ("grpc.max_connection_idle_ms", max_idle_ms),
+            ("grpc.server_handshake_timeout_ms", min(max_idle_ms, HANDSHAKE_MS_MAX)),
+        )
+        self._servers: dict[Listener, grpc.aio.Server] = {}
+        for listener in listeners:
+            server = self._servers[listener] = grpc.aio.server(options=options)
+            edge = Edge(listener, on_fatal, self._unread.others, self._unfinished)
+            self._add_services(server, edge, services)
 
     async def start(self) -> None:
         """Bind and serve. Raises `PortTakenError`."""
-        try:
-            port = self._server.add_insecure_port(self._address)
-        except RuntimeError:
-            port = 0
-        if port == 0:
-            raise PortTakenError(self._address)
-        self._port = port
-        await self._server.start()
+        self._ports = frozenset(_bind(server, one.bind) for one, server in self._servers.items())
+        for server in self._servers.values():
+            await server.start()
         self._hanging_up = asyncio.create_task(self._hang_up_forever(), name="unread-responses")
 
     async def set_healthy(self, *, healthy: bool) -> None:
@@ -133,23 +124,20 @@ class GrpcServer:
         """Refuse further calls; running ones have `grace_s` seconds."""
         if self._hanging_up is not None:
             self._hanging_up.cancel()
-        await self._server.stop(grace_s)
+        await asyncio.gather(*(server.stop(grace_s) for server in self._servers.values()))
 
-    def _generic_handler(self, service: str, handler: object) -> grpc.GenericRpcHandler:
-        descriptor = descriptor_pool.Default().FindServiceByName(service)
-        return grpc.method_handlers_generic_handler(
-            service, {method.name: self._method(method, handler) for method in descriptor.methods}
-        )
-
-    def _method(self, method: MethodDescriptor, handler: object) -> grpc.RpcMethodHandler[Any, Any]:
-        serve = callable_for(handler, method.name)
-        if "call" in inspect.signature(serve).parameters:
-            return self._edge.handler(
-                method,
-                lambda request, context: serve(request, call=call_of(context)),
-                counts_itself=True,
-            )
-        return self._edge.handler(method, lambda request, _: serve(request))
+    def _add_services(
+        self, server: grpc.aio.Server, edge: Edge, services: Mapping[str, object]
+    ) -> None:
+        for name, handler in sorted(services.items()):
+            server.add_generic_rpc_handlers((_generic_handler(edge, name, handler),))
+        names = [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME]
+        libraries = {
+            health.SERVICE_NAME: self._health,
+            reflection.SERVICE_NAME: reflection.aio.ReflectionServicer(names),
+        }
+        for name, servicer in libraries.items():
+            server.add_generic_rpc_handlers((_library_handler(edge, name, servicer),))
 
     async def _hang_up_forever(self) -> None:
         """Close connections with unread responses or incomplete requests that make no progress.
@@ -178,7 +166,7 @@ class GrpcServer:
         if now_ms - self._looked_ms < rest_ms:
             return
         self._looked_ms = now_ms
-        async with connections_at(self._port) as connections:
+        async with connections_at(self._ports) as connections:
             traffic = {peer: one.traffic() for peer, one in connections.items()}
             for peer in self._unfinished.look(traffic, now_ms):
                 log.warning("incomplete request: connection closed", connection=peer)
@@ -186,15 +174,37 @@ class GrpcServer:
         if self._unfinished.size_bytes < GROWN_BYTES_MIN // 2:
             self._quiet_bytes = resident
 
-    def _add_library_service(self, service: str, servicer: object) -> None:
-        """Add a service implemented by a gRPC library, behind the same edge."""
-        descriptor = descriptor_pool.Default().FindServiceByName(service)
-        methods = {
-            method.name: self._edge.handler(method, getattr(servicer, method.name))
-            for method in descriptor.methods
-        }
-        handler = grpc.method_handlers_generic_handler(service, methods)
-        self._server.add_generic_rpc_handlers((handler,))
+
+def _bind(server: grpc.aio.Server, address: str) -> int:
+    """Bind the address; returns its port. Raises `PortTakenError`."""
+    try:
+        port = server.add_insecure_port(address)
+    except RuntimeError:
+        port = 0
+    if port == 0:
+        raise PortTakenError(address)
+    return port
+
+
+def _generic_handler(edge: Edge, service: str, handler: object) -> grpc.GenericRpcHandler:
+    descriptor = descriptor_pool.Default().FindServiceByName(service)
+
+    def method(one: MethodDescriptor) -> grpc.RpcMethodHandler[Any, Any]:
+        counts = counts_itself(handler, one.name)
+        return edge.handler(one, serve_of(handler, one.name), counts_itself=counts)
+
+    methods = {one.name: method(one) for one in descriptor.methods}
+    return grpc.method_handlers_generic_handler(service, methods)
+
+
+def _library_handler(edge: Edge, service: str, servicer: object) -> grpc.GenericRpcHandler:
+    """Build the handler of a service implemented by a gRPC library, behind the same edge."""
+    descriptor = descriptor_pool.Default().FindServiceByName(service)
+    methods = {
+        one.name: edge.library_handler(one, getattr(servicer, one.name))
+        for one in descriptor.methods
+    }
+    return grpc.method_handlers_generic_handler(service, methods)
 
 
 async def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:

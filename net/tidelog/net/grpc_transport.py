@@ -15,7 +15,7 @@ from typing import Generic, TypeVar, cast
 import grpc
 import grpc.aio
 
-from tidelog.core.errors import CallFailedError, UnreachableError
+from tidelog.core.errors import CallFailedError, CallUnauthorizedError, UnreachableError
 from tidelog.net.grpc_dial import dial
 from tidelog.net.transport import Dialled
 from tidelog.v1.methods import Method, Request, Response
@@ -197,14 +197,16 @@ class GrpcStream(Generic[Request, Response]):
     async def _end(self) -> CallFailedError:
         code = await self._call.code()
         reason = await self._call.details() or code.name
-        return CallFailedError(
-            f"{self._method_name} at {self._address} ended: {reason}",
-            is_broken=code is grpc.StatusCode.UNAVAILABLE,
-        )
+        return _call_error(code, f"{self._method_name} at {self._address} ended: {reason}")
 
 
 def _failed(error: grpc.aio.AioRpcError, address: str, method_name: str) -> CallFailedError:
     reason = error.details() or error.code().name
+    return _call_error(error.code(), f"{method_name} at {address} failed: {reason}")
+
+
+def _call_error(code: grpc.StatusCode, message: str) -> CallFailedError:
+    if code is grpc.StatusCode.PERMISSION_DENIED:
+        return CallUnauthorizedError(message)
     # A server that ends the call answers UNAVAILABLE, too; a deadline that passed never does.
-    is_broken = error.code() is grpc.StatusCode.UNAVAILABLE
-    return CallFailedError(f"{method_name} at {address} failed: {reason}", is_broken=is_broken)
+    return CallFailedError(message, is_broken=code is grpc.StatusCode.UNAVAILABLE)

@@ -17,6 +17,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tidelog.core.config_keys import declared
+from tidelog.core.config_types import DAY_MS, whole_number
+
 ROOM_BYTES_MIN = 1 << 20
 """Minimum useful room, unless less was requested: small responses cost more than a wait."""
 PROGRESS_BYTES_MIN = 64 << 10
@@ -28,10 +31,26 @@ _UNBOUNDED = 1 << 62
 class UnreadLimits:
     """Limits in bytes; see `docs/CONFIGURATION.md`."""
 
-    bytes_max: int = 40 << 20
-    """Limit of the node; memory is about twice that, as gRPC copies the bytes it sends."""
-    connection_bytes_max: int = 16 << 20
-    timeout_ms: int = 30_000
+    bytes_max: int = declared(
+        40 << 20,
+        whole_number(4 << 20),
+        "Maximum bytes of responses that callers have not received; fetches beyond it wait, at "
+        "most for their own time. Memory is about twice that. Each follower has its own share.",
+        key="unread.max.response.bytes",
+    )
+    connection_bytes_max: int = declared(
+        16 << 20,
+        whole_number(1 << 20),
+        "The same for one connection, which gets at most half of what is left of the node's.",
+        key="connection.unread.max.response.bytes",
+    )
+    timeout_ms: int = declared(
+        30_000,
+        whole_number(100, DAY_MS),
+        "Time after which a connection is closed that leaves a response unread for half of it and "
+        "takes less than 64 KiB in the other half.",
+        key="unread.response.timeout.ms",
+    )
 
     @property
     def of_others(self) -> UnreadLimits:

@@ -26,6 +26,7 @@ from tidelog.core.system import (
     SystemRandom,
     boot_id,
     end_process,
+    environment,
     lock_directory,
     process_id,
     raise_open_files_limit,
@@ -68,14 +69,14 @@ class Surroundings:
 
 
 def run_node(
-    path: Path,
+    path: Path | None,
     surround: Callable[[NodeConfig], Surroundings] | None = None,
     *,
     disk: SystemDisk | None = None,
     log_tap: Processor | None = None,
     log_path: Path | None = None,
 ) -> int:
-    """Run the node of a configuration file until a signal stops it; return the exit code.
+    """Run the node of a file and the environment until a signal stops it; return the exit code.
 
     `surround` is called on the loop; `disk` defaults to the machine's; `log_tap` sees every log
     line before it is written; stdout and stderr go to `log_path`, which is rotated, or stay
@@ -84,12 +85,20 @@ def run_node(
     node_log = NodeLog(SystemClock(), output=None if log_path is None else OutputFile(log_path))
     node_log.begin(tap=log_tap)
     try:
-        config = parse_config(path.read_text(encoding="utf-8"))
+        config = parse_config(read_config_text(path), environment())
         asyncio.run(_serve(config, surround or _direct, disk or SystemDisk(), node_log))
     except (TidelogError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
+
+
+def read_config_text(path: Path | None) -> str:
+    """Read a configuration file; empty without one. Raises `OSError`, `TidelogError`: no UTF-8."""
+    try:
+        return "" if path is None else path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TidelogError(f"{path} is not UTF-8: {error}") from error
 
 
 def _direct(config: NodeConfig) -> Surroundings:
@@ -135,7 +144,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
     if transport is not None:
         node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
     server = GrpcServer(
-        address=config.address,
+        listeners=config.listeners,
         services=node.services,
         on_fatal=_end_at_once,
         max_idle_ms=config.connections_max_idle_ms,
@@ -203,7 +212,7 @@ def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
     if config.http_port is None:
         return None
     return HttpServer(
-        host=config.address.rpartition(":")[0],
+        host=config.listeners[0].bind.rpartition(":")[0],
         port=config.http_port,
         registry=registry_for(node.stats),
         is_ready=node.is_ready,

@@ -23,6 +23,7 @@ from tidelog.core.env import Clock, Disk, Random
 from tidelog.core.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
+from tidelog.net.call import Call
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.peers import Peers
 from tidelog.net.strangers import Strangers
@@ -160,14 +161,14 @@ class Node:
             numbers["offline_partitions"] = self._quorum.offline_partitions
         return numbers
 
-    def _status(self) -> NodeStatusResponse:
+    def _status(self, call: Call) -> NodeStatusResponse:
         image = self._image()
         return NodeStatusResponse(
             node_id=self.config.node_id,
             pid=self._ports.process_id,
             cluster_id=self.config.cluster_id,
             roles=self.config.process_roles,
-            address=self.config.address,
+            address=call.listener.advertised,
             ready=self.is_ready(),
             controller_id=self._controller_id(),
             metadata_offset=image.offset,
@@ -378,7 +379,7 @@ def _broker_identity(config: NodeConfig) -> BrokerIdentity:
     return BrokerIdentity(
         broker_id=config.node_id,
         cluster_id=config.cluster_id,
-        address=config.address,
+        listeners=config.listeners,
         rack=config.rack,
         heartbeat_interval_ms=config.broker_heartbeat_interval_ms,
         session_timeout_ms=config.controller.session_timeout_ms,

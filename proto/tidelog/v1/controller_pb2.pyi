@@ -19,24 +19,24 @@ UNFLUSHED: StartLoss
 EVERYTHING: StartLoss
 
 class RegisterBrokerRequest(_message.Message):
-    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "address", "rack", "start_loss", "forwarded", "previous_broker_epoch")
+    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "rack", "start_loss", "endpoints", "forwarded", "previous_broker_epoch")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_ID_FIELD_NUMBER: _ClassVar[int]
-    ADDRESS_FIELD_NUMBER: _ClassVar[int]
     RACK_FIELD_NUMBER: _ClassVar[int]
     START_LOSS_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     PREVIOUS_BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     cluster_id: str
     incarnation_id: bytes
-    address: str
     rack: str
     start_loss: StartLoss
+    endpoints: _containers.RepeatedCompositeFieldContainer[_common_pb2.BrokerEndpoint]
     forwarded: bool
     previous_broker_epoch: int
-    def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., start_loss: _Optional[_Union[StartLoss, str]] = ..., forwarded: _Optional[bool] = ..., previous_broker_epoch: _Optional[int] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., rack: _Optional[str] = ..., start_loss: _Optional[_Union[StartLoss, str]] = ..., endpoints: _Optional[_Iterable[_Union[_common_pb2.BrokerEndpoint, _Mapping]]] = ..., forwarded: _Optional[bool] = ..., previous_broker_epoch: _Optional[int] = ...) -> None: ...
 
 class RegisterBrokerResponse(_message.Message):
     __slots__ = ("error", "broker_epoch", "controller_epoch", "cluster_id")

@@ -23,39 +23,40 @@ _sym_db = _symbol_database.Default()
 
 
 from tidelog.v1 import admin_pb2 as tidelog_dot_v1_dot_admin__pb2
+from tidelog.v1 import common_pb2 as tidelog_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tidelog/v1/metadata_records.proto\x12\ntidelog.v1\x1a\x16tidelog/v1/admin.proto\"\xaa\x01\n\rMetadataBatch\x12\x15\n\rcontroller_id\x18\x01 \x01(\x05\x12\x18\n\x10\x63ontroller_epoch\x18\x02 \x01(\x03\x12\x13\n\x0b\x62\x61se_offset\x18\x03 \x01(\x03\x12+\n\x07records\x18\x04 \x03(\x0b\x32\x1a.tidelog.v1.MetadataRecord\x12\x12\n\ncommand_id\x18\x05 \x01(\x0c\x12\x12\n\ndecided_ms\x18\x06 \x01(\x03\"\xf5\x03\n\x0eMetadataRecord\x12;\n\x0fregister_broker\x18\x01 \x01(\x0b\x32 .tidelog.v1.RegisterBrokerRecordH\x00\x12\x39\n\x0e\x62roker_fencing\x18\x02 \x01(\x0b\x32\x1f.tidelog.v1.BrokerFencingRecordH\x00\x12(\n\x05topic\x18\x03 \x01(\x0b\x32\x17.tidelog.v1.TopicRecordH\x00\x12\x30\n\tpartition\x18\x04 \x01(\x0b\x32\x1b.tidelog.v1.PartitionRecordH\x00\x12=\n\x10partition_change\x18\x05 \x01(\x0b\x32!.tidelog.v1.PartitionChangeRecordH\x00\x12\x35\n\x0cremove_topic\x18\x06 \x01(\x0b\x32\x1d.tidelog.v1.RemoveTopicRecordH\x00\x12*\n\x06\x63onfig\x18\x07 \x01(\x0b\x32\x18.tidelog.v1.ConfigRecordH\x00\x12,\n\x07\x63ommand\x18\t \x01(\x0b\x32\x19.tidelog.v1.CommandRecordH\x00\x12\x35\n\x0cproducer_ids\x18\x14 \x01(\x0b\x32\x1d.tidelog.v1.ProducerIdsRecordH\x00\x42\x08\n\x06record\"\x85\x01\n\x14RegisterBrokerRecord\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x16\n\x0eincarnation_id\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\t\x12\x0c\n\x04rack\x18\x04 \x01(\t\x12\x14\n\x0c\x62roker_epoch\x18\x05 \x01(\x03\x12\r\n\x05\x63\x61use\x18\x06 \x01(\t\"]\n\x13\x42rokerFencingRecord\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x0e\n\x06\x66\x65nced\x18\x03 \x01(\x08\x12\r\n\x05\x63\x61use\x18\x04 \x01(\t\"-\n\x0bTopicRecord\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\"\x95\x02\n\x0fPartitionRecord\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x10\n\x08replicas\x18\x03 \x03(\x05\x12\x0b\n\x03isr\x18\x04 \x03(\x05\x12\x16\n\tleader_id\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cleader_epoch\x18\x06 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x07 \x01(\x05\x12\x0b\n\x03\x65lr\x18\x08 \x03(\x05\x12!\n\x14last_known_leader_id\x18\t \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07\x64\x61maged\x18\n \x03(\x05\x12\x0f\n\x07offline\x18\x0b \x03(\x05\x42\x0c\n\n_leader_idB\x17\n\x15_last_known_leader_id\"\x98\x02\n\x15PartitionChangeRecord\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0b\n\x03isr\x18\x03 \x03(\x05\x12\x16\n\tleader_id\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cleader_epoch\x18\x05 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x06 \x01(\x05\x12\x0b\n\x03\x65lr\x18\x07 \x03(\x05\x12!\n\x14last_known_leader_id\x18\x08 \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07\x64\x61maged\x18\t \x03(\x05\x12\x0f\n\x07offline\x18\n \x03(\x05\x12\r\n\x05\x63\x61use\x18\x0b \x01(\tB\x0c\n\n_leader_idB\x17\n\x15_last_known_leader_id\"%\n\x11RemoveTopicRecord\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\"\xb6\x01\n\x0c\x43onfigRecord\x12<\n\rresource_type\x18\x01 \x01(\x0e\x32%.tidelog.v1.ConfigRecord.ResourceType\x12\x15\n\rresource_name\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12\x12\n\x05value\x18\x04 \x01(\tH\x00\x88\x01\x01\"&\n\x0cResourceType\x12\t\n\x05TOPIC\x10\x00\x12\x0b\n\x07\x43LUSTER\x10\x01\x42\x08\n\x06_value\"V\n\x11ProducerIdsRecord\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x18\n\x10next_producer_id\x18\x03 \x01(\x03\"\xd1\x02\n\rCommandRecord\x12\x12\n\ncommand_id\x18\x01 \x01(\x0c\x12\x39\n\rcreate_topics\x18\x02 \x01(\x0b\x32 .tidelog.v1.CreateTopicsResponseH\x00\x12\x39\n\rdelete_topics\x18\x03 \x01(\x0b\x32 .tidelog.v1.DeleteTopicsResponseH\x00\x12\x39\n\ralter_configs\x18\x04 \x01(\x0b\x32 .tidelog.v1.AlterConfigsResponseH\x00\x12\x41\n\x11\x63reate_partitions\x18\x05 \x01(\x0b\x32$.tidelog.v1.CreatePartitionsResponseH\x00\x12\x15\n\ris_unfinished\x18\x06 \x01(\x08\x12\x18\n\x10growing_topic_id\x18\x07 \x01(\x0c\x42\x07\n\x05reply\"\x8f\x01\n\x15MetadataSnapshotPiece\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\x18\n\x10\x63ontroller_epoch\x18\x02 \x01(\x03\x12\x0e\n\x06number\x18\x03 \x01(\x05\x12\x0f\n\x07is_last\x18\x04 \x01(\x08\x12+\n\x07records\x18\x05 \x03(\x0b\x32\x1a.tidelog.v1.MetadataRecordb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tidelog/v1/metadata_records.proto\x12\ntidelog.v1\x1a\x16tidelog/v1/admin.proto\x1a\x17tidelog/v1/common.proto\"\xaa\x01\n\rMetadataBatch\x12\x15\n\rcontroller_id\x18\x01 \x01(\x05\x12\x18\n\x10\x63ontroller_epoch\x18\x02 \x01(\x03\x12\x13\n\x0b\x62\x61se_offset\x18\x03 \x01(\x03\x12+\n\x07records\x18\x04 \x03(\x0b\x32\x1a.tidelog.v1.MetadataRecord\x12\x12\n\ncommand_id\x18\x05 \x01(\x0c\x12\x12\n\ndecided_ms\x18\x06 \x01(\x03\"\xf5\x03\n\x0eMetadataRecord\x12;\n\x0fregister_broker\x18\x01 \x01(\x0b\x32 .tidelog.v1.RegisterBrokerRecordH\x00\x12\x39\n\x0e\x62roker_fencing\x18\x02 \x01(\x0b\x32\x1f.tidelog.v1.BrokerFencingRecordH\x00\x12(\n\x05topic\x18\x03 \x01(\x0b\x32\x17.tidelog.v1.TopicRecordH\x00\x12\x30\n\tpartition\x18\x04 \x01(\x0b\x32\x1b.tidelog.v1.PartitionRecordH\x00\x12=\n\x10partition_change\x18\x05 \x01(\x0b\x32!.tidelog.v1.PartitionChangeRecordH\x00\x12\x35\n\x0cremove_topic\x18\x06 \x01(\x0b\x32\x1d.tidelog.v1.RemoveTopicRecordH\x00\x12*\n\x06\x63onfig\x18\x07 \x01(\x0b\x32\x18.tidelog.v1.ConfigRecordH\x00\x12,\n\x07\x63ommand\x18\t \x01(\x0b\x32\x19.tidelog.v1.CommandRecordH\x00\x12\x35\n\x0cproducer_ids\x18\x14 \x01(\x0b\x32\x1d.tidelog.v1.ProducerIdsRecordH\x00\x42\x08\n\x06record\"\xa9\x01\n\x14RegisterBrokerRecord\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x16\n\x0eincarnation_id\x18\x02 \x01(\x0c\x12\x0c\n\x04rack\x18\x04 \x01(\t\x12\x14\n\x0c\x62roker_epoch\x18\x05 \x01(\x03\x12\r\n\x05\x63\x61use\x18\x06 \x01(\t\x12-\n\tendpoints\x18\x07 \x03(\x0b\x32\x1a.tidelog.v1.BrokerEndpointJ\x04\x08\x03\x10\x04\"]\n\x13\x42rokerFencingRecord\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x0e\n\x06\x66\x65nced\x18\x03 \x01(\x08\x12\r\n\x05\x63\x61use\x18\x04 \x01(\t\"-\n\x0bTopicRecord\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\"\x95\x02\n\x0fPartitionRecord\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x10\n\x08replicas\x18\x03 \x03(\x05\x12\x0b\n\x03isr\x18\x04 \x03(\x05\x12\x16\n\tleader_id\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cleader_epoch\x18\x06 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x07 \x01(\x05\x12\x0b\n\x03\x65lr\x18\x08 \x03(\x05\x12!\n\x14last_known_leader_id\x18\t \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07\x64\x61maged\x18\n \x03(\x05\x12\x0f\n\x07offline\x18\x0b \x03(\x05\x42\x0c\n\n_leader_idB\x17\n\x15_last_known_leader_id\"\x98\x02\n\x15PartitionChangeRecord\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0b\n\x03isr\x18\x03 \x03(\x05\x12\x16\n\tleader_id\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cleader_epoch\x18\x05 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x06 \x01(\x05\x12\x0b\n\x03\x65lr\x18\x07 \x03(\x05\x12!\n\x14last_known_leader_id\x18\x08 \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07\x64\x61maged\x18\t \x03(\x05\x12\x0f\n\x07offline\x18\n \x03(\x05\x12\r\n\x05\x63\x61use\x18\x0b \x01(\tB\x0c\n\n_leader_idB\x17\n\x15_last_known_leader_id\"%\n\x11RemoveTopicRecord\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\"\xb6\x01\n\x0c\x43onfigRecord\x12<\n\rresource_type\x18\x01 \x01(\x0e\x32%.tidelog.v1.ConfigRecord.ResourceType\x12\x15\n\rresource_name\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12\x12\n\x05value\x18\x04 \x01(\tH\x00\x88\x01\x01\"&\n\x0cResourceType\x12\t\n\x05TOPIC\x10\x00\x12\x0b\n\x07\x43LUSTER\x10\x01\x42\x08\n\x06_value\"V\n\x11ProducerIdsRecord\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x18\n\x10next_producer_id\x18\x03 \x01(\x03\"\xd1\x02\n\rCommandRecord\x12\x12\n\ncommand_id\x18\x01 \x01(\x0c\x12\x39\n\rcreate_topics\x18\x02 \x01(\x0b\x32 .tidelog.v1.CreateTopicsResponseH\x00\x12\x39\n\rdelete_topics\x18\x03 \x01(\x0b\x32 .tidelog.v1.DeleteTopicsResponseH\x00\x12\x39\n\ralter_configs\x18\x04 \x01(\x0b\x32 .tidelog.v1.AlterConfigsResponseH\x00\x12\x41\n\x11\x63reate_partitions\x18\x05 \x01(\x0b\x32$.tidelog.v1.CreatePartitionsResponseH\x00\x12\x15\n\ris_unfinished\x18\x06 \x01(\x08\x12\x18\n\x10growing_topic_id\x18\x07 \x01(\x0c\x42\x07\n\x05reply\"\x8f\x01\n\x15MetadataSnapshotPiece\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\x18\n\x10\x63ontroller_epoch\x18\x02 \x01(\x03\x12\x0e\n\x06number\x18\x03 \x01(\x05\x12\x0f\n\x07is_last\x18\x04 \x01(\x08\x12+\n\x07records\x18\x05 \x03(\x0b\x32\x1a.tidelog.v1.MetadataRecordb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tidelog.v1.metadata_records_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_METADATABATCH']._serialized_start=74
-  _globals['_METADATABATCH']._serialized_end=244
-  _globals['_METADATARECORD']._serialized_start=247
-  _globals['_METADATARECORD']._serialized_end=748
-  _globals['_REGISTERBROKERRECORD']._serialized_start=751
-  _globals['_REGISTERBROKERRECORD']._serialized_end=884
-  _globals['_BROKERFENCINGRECORD']._serialized_start=886
-  _globals['_BROKERFENCINGRECORD']._serialized_end=979
-  _globals['_TOPICRECORD']._serialized_start=981
-  _globals['_TOPICRECORD']._serialized_end=1026
-  _globals['_PARTITIONRECORD']._serialized_start=1029
-  _globals['_PARTITIONRECORD']._serialized_end=1306
-  _globals['_PARTITIONCHANGERECORD']._serialized_start=1309
-  _globals['_PARTITIONCHANGERECORD']._serialized_end=1589
-  _globals['_REMOVETOPICRECORD']._serialized_start=1591
-  _globals['_REMOVETOPICRECORD']._serialized_end=1628
-  _globals['_CONFIGRECORD']._serialized_start=1631
-  _globals['_CONFIGRECORD']._serialized_end=1813
-  _globals['_CONFIGRECORD_RESOURCETYPE']._serialized_start=1765
-  _globals['_CONFIGRECORD_RESOURCETYPE']._serialized_end=1803
-  _globals['_PRODUCERIDSRECORD']._serialized_start=1815
-  _globals['_PRODUCERIDSRECORD']._serialized_end=1901
-  _globals['_COMMANDRECORD']._serialized_start=1904
-  _globals['_COMMANDRECORD']._serialized_end=2241
-  _globals['_METADATASNAPSHOTPIECE']._serialized_start=2244
-  _globals['_METADATASNAPSHOTPIECE']._serialized_end=2387
+  _globals['_METADATABATCH']._serialized_start=99
+  _globals['_METADATABATCH']._serialized_end=269
+  _globals['_METADATARECORD']._serialized_start=272
+  _globals['_METADATARECORD']._serialized_end=773
+  _globals['_REGISTERBROKERRECORD']._serialized_start=776
+  _globals['_REGISTERBROKERRECORD']._serialized_end=945
+  _globals['_BROKERFENCINGRECORD']._serialized_start=947
+  _globals['_BROKERFENCINGRECORD']._serialized_end=1040
+  _globals['_TOPICRECORD']._serialized_start=1042
+  _globals['_TOPICRECORD']._serialized_end=1087
+  _globals['_PARTITIONRECORD']._serialized_start=1090
+  _globals['_PARTITIONRECORD']._serialized_end=1367
+  _globals['_PARTITIONCHANGERECORD']._serialized_start=1370
+  _globals['_PARTITIONCHANGERECORD']._serialized_end=1650
+  _globals['_REMOVETOPICRECORD']._serialized_start=1652
+  _globals['_REMOVETOPICRECORD']._serialized_end=1689
+  _globals['_CONFIGRECORD']._serialized_start=1692
+  _globals['_CONFIGRECORD']._serialized_end=1874
+  _globals['_CONFIGRECORD_RESOURCETYPE']._serialized_start=1826
+  _globals['_CONFIGRECORD_RESOURCETYPE']._serialized_end=1864
+  _globals['_PRODUCERIDSRECORD']._serialized_start=1876
+  _globals['_PRODUCERIDSRECORD']._serialized_end=1962
+  _globals['_COMMANDRECORD']._serialized_start=1965
+  _globals['_COMMANDRECORD']._serialized_end=2302
+  _globals['_METADATASNAPSHOTPIECE']._serialized_start=2305
+  _globals['_METADATASNAPSHOTPIECE']._serialized_end=2448
 # @@protoc_insertion_point(module_scope)

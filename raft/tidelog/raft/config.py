@@ -6,11 +6,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidelog.core.config_keys import declared
+from tidelog.core.config_types import DAY_MS, one_of, whole_number
 from tidelog.core.errors import InvalidConfigError, KafkaError
 
 ENGINES = ("tidelog", "pysyncobj")
 ENGINE_KEY = "controller.quorum.engine"
-"""Name of `engine` in a node's configuration."""
+ELECTION_TIMEOUT_KEY = "controller.quorum.election.timeout.ms"
+HEARTBEAT_INTERVAL_KEY = "controller.quorum.heartbeat.interval.ms"
+SNAPSHOT_INTERVAL_KEY = "metadata.log.max.record.bytes.between.snapshots"
+WAL_RESERVE_KEY = "metadata.log.reserve.bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +28,13 @@ class RaftConfig:
     cluster_id: str = ""
     """Cluster of the voter: part of each stream and message, and of the log's first entry."""
 
-    engine: str = "tidelog"
-    """`tidelog`, or `pysyncobj`: PySyncObj's core behind the same port, on the same files."""
-
-    election_timeout_min_ms: int = 1000
-    """Minimum of the random time without a leader after which a follower starts an election."""
+    election_timeout_min_ms: int = declared(
+        1000,
+        whole_number(50, DAY_MS),
+        "Time without a leader, once to twice, after which a voter starts an election; after twice "
+        "this time a leader without answers of a majority steps down.",
+        key=ELECTION_TIMEOUT_KEY,
+    )
 
     election_timeout_max_ms: int = 2000
     """Maximum of that time; also the time after which a leader without a majority steps down."""
@@ -35,8 +42,19 @@ class RaftConfig:
     election_backoff_ms: int = 500
     """Maximum of the random time (minimum: half) before a candidate without majority retries."""
 
-    heartbeat_interval_ms: int = 80
-    """Interval of an idle leader's heartbeats; below a third of the minimum election timeout."""
+    heartbeat_interval_ms: int = declared(
+        80,
+        whole_number(1, DAY_MS),
+        "Interval of an idle leader's heartbeats; less than a third of the election timeout.",
+        key=HEARTBEAT_INTERVAL_KEY,
+    )
+
+    engine: str = declared(
+        "tidelog",
+        one_of(*ENGINES),
+        "tidelog, or pysyncobj: PySyncObj's core behind the same port; the same in all voters.",
+        key=ENGINE_KEY,
+    )
 
     append_batch_bytes: int = 1024 * 1024
     """Approximate maximum size of an append message; a command must be smaller."""
@@ -47,8 +65,12 @@ class RaftConfig:
     max_inflight_appends: int = 16
     """Maximum number of unanswered append messages with entries per follower."""
 
-    snapshot_interval_bytes: int = 4 * 1024 * 1024
-    """Growth of the write-ahead log after which a snapshot is taken."""
+    snapshot_interval_bytes: int = declared(
+        4 * 1024 * 1024,
+        whole_number(1 << 10, 1 << 30),
+        "A snapshot of the metadata is made when its log has grown by so many bytes.",
+        key=SNAPSHOT_INTERVAL_KEY,
+    )
 
     snapshot_chunk_bytes: int = 1024 * 1024
     """Size of the piece of a snapshot that one message carries."""
@@ -59,8 +81,13 @@ class RaftConfig:
     They take at most a quarter of `snapshot_interval_bytes`.
     """
 
-    wal_reserve_bytes: int = 16 * 1024 * 1024
-    """Preallocated size of the write-ahead log: a full disk does not stop the quorum."""
+    wal_reserve_bytes: int = declared(
+        16 * 1024 * 1024,
+        whole_number(1 << 11, 1 << 31),
+        "Disk space the metadata log holds in advance, so that a disk full of records does not "
+        "stop the quorum; at least twice the bytes between snapshots.",
+        key=WAL_RESERVE_KEY,
+    )
 
     max_pending_proposals: int = 1000
     """Maximum number of proposals waiting for their commit; further ones are refused."""

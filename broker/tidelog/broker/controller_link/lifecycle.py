@@ -17,6 +17,8 @@ from tidelog.core.background import Background
 from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError, code_name
 from tidelog.core.journal import Event, Kind
+from tidelog.metadata.endpoints import endpoints_of
+from tidelog.net.listeners import Listener
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
@@ -46,8 +48,8 @@ class BrokerIdentity:
 
     broker_id: int
     cluster_id: str
-    address: str
-    """`host:port` that clients and other nodes dial."""
+    listeners: tuple[Listener, ...]
+    """Listeners whose endpoints are registered."""
     rack: str
     heartbeat_interval_ms: int
     session_timeout_ms: int
@@ -120,7 +122,7 @@ class Lifecycle:
             broker_id=self._identity.broker_id,
             cluster_id=self._identity.cluster_id,
             incarnation_id=self.incarnation_id,
-            address=self._identity.address,
+            endpoints=endpoints_of(self._identity.listeners),
             rack=self._identity.rack,
             start_loss=self.start_loss,
             previous_broker_epoch=max(self.broker_epoch, 0),

@@ -113,7 +113,10 @@ class PartitionMap:
         )
 
     def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:
-        """Leader according to the image, unless that is this very broker, which just refused."""
+        """Leader according to the image, unless that is this very broker, which just refused.
+
+        Without its address, which depends on the listener that the caller came in by.
+        """
         state = self.image.partition(topic, partition)
         if state is None or state.leader_id == self._broker_id:
             return None
@@ -122,7 +125,6 @@ class PartitionMap:
         return LeaderHint(
             leader_id=state.leader_id,
             leader_epoch=state.leader_epoch,
-            address=self.address_of(state.leader_id) or "",
         )
 
     def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
@@ -136,6 +138,6 @@ class PartitionMap:
         )
 
     def address_of(self, broker_id: int) -> str | None:
-        """Address of the broker; None when it is not in the image."""
+        """Address of the broker for other nodes; None when it is not in the image."""
         broker = self.image.brokers.get(broker_id)
         return None if broker is None else broker.address

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tidelog.core.config_keys import declared
+from tidelog.core.config_types import DAY_MS, boolean, whole_number
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.producers import EXPIRATION_MS
 from tidelog.net.unread_responses import UnreadLimits
@@ -21,8 +23,11 @@ MIB = 1 << 20
 class ReplicaConfig:
     """Times in milliseconds, sizes in bytes."""
 
-    replica_lag_time_max_ms: int = 30_000
-    """Maximum time a follower in the ISR may lag; after it the leader removes it."""
+    replica_lag_time_max_ms: int = declared(
+        30_000,
+        whole_number(100, DAY_MS),
+        "Maximum time a follower in the ISR may lag; after it the leader removes it.",
+    )
     replica_fetch_wait_max_ms: int = 500
     """Maximum wait of a follower's fetch without records at the leader."""
     replica_fetch_min_bytes: int = 1
@@ -37,17 +42,31 @@ class ReplicaConfig:
     alter_partition_backoff_ms: int = 100
     """Back-off before an unanswered or refused ISR change is proposed again."""
     high_watermark_checkpoint_interval_ms: int = 5_000
-    log_retention_check_interval_ms: int = 300_000
-    producer_id_expiration_ms: int = EXPIRATION_MS
-    """Time after which a partition forgets a silent producer; checked with retention."""
+    log_retention_check_interval_ms: int = declared(
+        300_000,
+        whole_number(1, DAY_MS),
+        "Interval of checks of retention.ms and retention.bytes.",
+    )
+    producer_id_expiration_ms: int = declared(
+        EXPIRATION_MS,
+        whole_number(1, 365 * DAY_MS),
+        "Time after which a partition forgets the sequences of a silent idempotent producer; "
+        "checked with retention.",
+    )
     log_flush_scheduler_interval_ms: int = 1_000
     """Interval of checks of flush.ms."""
     log_deleted_check_interval_ms: int = 10_000
     """Interval of checks of file.delete.delay.ms."""
-    log_scrub_bytes_per_second: int = MIB
-    """Rate of background CRC checks of stored records; 0: no checks."""
-    log_scrub_interval_ms: int = 24 * 3600 * 1000
-    """Minimum time between the starts of two scrub rounds over all logs."""
+    log_scrub_bytes_per_second: int = declared(
+        MIB,
+        whole_number(0),
+        "Rate of background CRC checks of stored records; 0: no checks.",
+    )
+    log_scrub_interval_ms: int = declared(
+        DAY_MS,
+        whole_number(0, 365 * DAY_MS),
+        "Minimum time between the starts of two scrub rounds over all logs.",
+    )
     cleaner: CleanerConfig = field(default_factory=CleanerConfig)
     fetch_max_bytes: int = 8 * MIB
     """Maximum bytes of a consumer's answer, even if it requests more; a larger batch passes."""
@@ -56,8 +75,12 @@ class ReplicaConfig:
     """Maximum wait of a consumer's fetch, even if it requests more."""
     unread: UnreadLimits = field(default_factory=UnreadLimits)
     """Limits of responses that callers have not received, except those to followers."""
-    replica_unread_response_bytes_max: int = 16 * MIB
-    """Maximum bytes of responses that one follower has not received."""
+    replica_unread_response_bytes_max: int = declared(
+        16 * MIB,
+        whole_number(MIB),
+        "Maximum bytes of responses that one follower has not received.",
+        key="replica.unread.max.response.bytes",
+    )
     waiting_fetches_max: int = 10_000
     """Maximum number of waiting consumer fetches; further ones are refused."""
     waiting_reads_max: int = 256
@@ -70,17 +93,23 @@ class ReplicaConfig:
     """Maximum wait of a change for the in-sync replicas, even if it requests more."""
     produce_in_flight_bytes_max: int = 64 * MIB
     """Maximum bytes of unanswered produce requests; further ones are refused before any append."""
-    compressed_records_inspection: bool = True
-    """True: inflate compressed batches to validate their records.
-
-    On topics with rules for each record they are inflated in any case.
-    """
+    compressed_records_inspection: bool = declared(
+        default=True,
+        value_type=boolean(),
+        doc="Inflate compressed batches before the append to validate their records; batches of "
+        "compacted topics, and with message.timestamp.before.max.ms, are inflated in any case.",
+        key="compressed.records.inspection.enable",
+    )
     inspection_inline_bytes_max: int = 2 << 10
     """Size from which on compressed batches are inflated by a worker."""
     walk_inline_bytes_max: int = 256 << 10
     """Size from which on uncompressed batches are walked in slices, with other work in between."""
-    inspection_threads: int = 2
-    """Maximum number of batches inflated concurrently."""
+    inspection_threads: int = declared(
+        2,
+        whole_number(1, 256),
+        "Maximum number of batches inflated concurrently; further ones wait.",
+        key="compressed.records.inspection.threads",
+    )
     log_tasks_max: int = 128
     """Maximum number of logs opened, closed or removed concurrently: they share disk waits."""
 

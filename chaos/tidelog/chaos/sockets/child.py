@@ -13,6 +13,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tidelog.core.config_sources import without_variables
+from tidelog.node.config import NODE_KEYS
+
 
 class Child:
     """A process in a session of its own: what a terminal sends to the run does not reach it.
@@ -37,7 +40,10 @@ class Child:
         environment: Mapping[str, str],
         stdin: int = subprocess.DEVNULL,
     ) -> Child:
-        """Start it in `folder`; what it says is appended to the log."""
+        """Start it in `folder`; what it says is appended to the log.
+
+        A node is what its file says: variables that configure nodes are kept from it.
+        """
         with log_path.open("ab") as log:
             process = subprocess.Popen(
                 command,
@@ -45,7 +51,7 @@ class Child:
                 stdout=log,
                 stderr=log,
                 cwd=folder,
-                env={**os.environ, **environment},
+                env={**without_variables(NODE_KEYS, os.environ), **environment},
                 start_new_session=True,
             )
         return cls(process)

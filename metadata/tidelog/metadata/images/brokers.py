@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tidelog.core.errors import invariant
+from tidelog.metadata import endpoints
+from tidelog.metadata.endpoints import EndpointImage, images_of
 from tidelog.metadata.images.copied import Copied
 from tidelog.v1 import metadata_records_pb2 as records
 
@@ -19,9 +21,18 @@ class BrokerImage:
     broker_id: int
     incarnation_id: bytes
     broker_epoch: int
-    address: str
+    endpoints: tuple[EndpointImage, ...]
     rack: str
     is_fenced: bool
+
+    @property
+    def address(self) -> str:
+        """host:port of the internal endpoint, which other nodes call."""
+        return next((one.address for one in self.endpoints if one.is_internal), "")
+
+    def address_at(self, listener: str) -> str:
+        """host:port of the endpoint of the listener with this name; empty without one."""
+        return next((one.address for one in self.endpoints if one.listener == listener), "")
 
 
 class BrokersDelta:
@@ -45,7 +56,7 @@ class BrokersDelta:
             broker_id=record.broker_id,
             incarnation_id=record.incarnation_id,
             broker_epoch=record.broker_epoch or self._broker_epoch,
-            address=record.address,
+            endpoints=images_of(record.endpoints),
             rack=record.rack,
             is_fenced=True,
         )
@@ -71,7 +82,7 @@ def records_of(brokers: Mapping[int, BrokerImage]) -> Iterator[records.MetadataR
         registration = records.RegisterBrokerRecord(
             broker_id=broker.broker_id,
             incarnation_id=broker.incarnation_id,
-            address=broker.address,
+            endpoints=endpoints.records_of(broker.endpoints),
             rack=broker.rack,
             broker_epoch=broker.broker_epoch,
         )

@@ -15,9 +15,11 @@ from tidelog.metadata import configs
 from tidelog.metadata.commands import COMMANDS
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.net.peers import Peers
 from tidelog.node.handlers.broker import unknown_topic
 from tidelog.node.handlers.controller import ControllerHandler
+from tidelog.node.handlers.reached import controllers
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import (
     DescribeClusterRequest,
@@ -27,7 +29,6 @@ from tidelog.v1.admin_pb2 import (
     DescribeTopicsRequest,
     DescribeTopicsResponse,
 )
-from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 from tidelog.v1.methods import LIST_OFFSETS, Method, Request, Response
 
@@ -75,7 +76,9 @@ class AdminHandler:
             methods.DESCRIBE_CONFIGS.name: self.describe_configs,
         }
 
-    async def describe_cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    async def describe_cluster(
+        self, request: DescribeClusterRequest, call: Call = LOCAL_CALL
+    ) -> DescribeClusterResponse:
         """See `Admin.DescribeCluster`."""
         del request
         image = self._image()
@@ -86,17 +89,14 @@ class AdminHandler:
             brokers=[
                 DescribeClusterResponse.BrokerState(
                     broker_id=broker.broker_id,
-                    address=broker.address,
+                    address=broker.address_at(call.listener.name),
                     broker_epoch=broker.broker_epoch,
                     fenced=broker.is_fenced,
                     rack=broker.rack,
                 )
                 for _, broker in sorted(image.brokers.items())
             ],
-            controllers=[
-                Endpoint(node_id=node_id, address=address)
-                for node_id, address in sorted(self._voters.items())
-            ],
+            controllers=controllers(image, self._voters, call.listener),
             metadata_offset=image.offset,
         )
 

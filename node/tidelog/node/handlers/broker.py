@@ -8,10 +8,10 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Coroutine,
-    Iterable,
     Mapping,
 )
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
@@ -22,11 +22,11 @@ from tidelog.core.errors import BrokerNotAvailableError
 from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import error_message
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
-from tidelog.net.call import LOCAL_CALL, Call
+from tidelog.net.call import LOCAL_CALL, Call, counts_responses
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.handlers.produce_stream import ProduceStream
+from tidelog.node.handlers.reached import address_hints, live_brokers
 from tidelog.v1 import common_pb2
-from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
     DeleteRecordsResponse,
@@ -69,25 +69,29 @@ class BrokerHandler:
         self._reports = reports
         self._topics = _TopicAnswers()
 
-    async def produce(self, request: ProduceRequest) -> ProduceResponse:
+    async def produce(self, request: ProduceRequest, call: Call = LOCAL_CALL) -> ProduceResponse:
         """See `Broker.Produce`."""
-        return await (await self._begin(request))
+        return await (await self._begin(call, request))
 
     def produce_stream(
-        self, requests: AsyncIterator[ProduceRequest]
+        self, requests: AsyncIterator[ProduceRequest], call: Call = LOCAL_CALL
     ) -> AsyncGenerator[ProduceAnswers, None]:
         """See `Broker.ProduceStream`."""
-        stream = ProduceStream(self._begin, is_full=lambda: self._replica_manager.appender.is_full)
+        begin = partial(self._begin, call)
+        stream = ProduceStream(begin, is_full=lambda: self._replica_manager.appender.is_full)
         return stream.answers(requests)
 
+    @counts_responses
     async def fetch(self, request: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
         """See `Broker.Fetch`."""
         self._check(request)
         response = await self._replica_manager.session(call).fetch(request)
+        address_hints(response.partitions, self._image(), call.listener)
         if request.HasField("replica_id"):
             self._own.stamp(response)
         return response
 
+    @counts_responses
     async def fetch_stream(
         self, requests: AsyncIterator[FetchRequest], call: Call = LOCAL_CALL
     ) -> AsyncGenerator[FetchResponse, None]:
@@ -106,6 +110,7 @@ class BrokerHandler:
         try:
             async with aclosing(self._replica_manager.session(call).answers(heard())) as responses:
                 async for response in responses:
+                    address_hints(response.partitions, self._image(), call.listener)
                     if replica_id is not None:
                         self._own.stamp(response)
                     yield response
@@ -119,13 +124,21 @@ class BrokerHandler:
         if request.HasField("replica_id"):
             self._own.check(request, who=f"replica {request.replica_id}")
 
-    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    async def list_offsets(
+        self, request: ListOffsetsRequest, call: Call = LOCAL_CALL
+    ) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
-        return await self._replica_manager.reader.list_offsets(request)
+        response = await self._replica_manager.reader.list_offsets(request)
+        address_hints(response.partitions, self._image(), call.listener)
+        return response
 
-    async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    async def delete_records(
+        self, request: DeleteRecordsRequest, call: Call = LOCAL_CALL
+    ) -> DeleteRecordsResponse:
         """See `Broker.DeleteRecords`."""
-        return await self._replica_manager.record_deleter.delete_records(request)
+        response = await self._replica_manager.record_deleter.delete_records(request)
+        address_hints(response.partitions, self._image(), call.listener)
+        return response
 
     async def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest
@@ -137,7 +150,7 @@ class BrokerHandler:
         """See `Broker.InitProducerId`."""
         return await self._producer_ids.init_producer_id(request)
 
-    async def metadata(self, request: MetadataRequest) -> MetadataResponse:
+    async def metadata(self, request: MetadataRequest, call: Call = LOCAL_CALL) -> MetadataResponse:
         """Answer from the image; see `Broker.Metadata`.
 
         Raises `KafkaError` before this broker has received any metadata: it does not know which
@@ -154,7 +167,7 @@ class BrokerHandler:
         # Answering a topic requested twice only once bounds the answer.
         names = list(dict.fromkeys(request.topics)) or sorted(image.topics)
         return MetadataResponse(
-            brokers=_live(image),
+            brokers=live_brokers(image, call.listener),
             cluster_id=self._own.cluster_id,
             controller_id=self._controller_id(),
             topics=[
@@ -163,31 +176,26 @@ class BrokerHandler:
             metadata_offset=image.offset,
         )
 
-    async def _begin(self, request: ProduceRequest) -> Coroutine[Any, Any, ProduceResponse]:
+    async def _begin(
+        self, call: Call, request: ProduceRequest
+    ) -> Coroutine[Any, Any, ProduceResponse]:
         """Work on a request, once its topics exist or cannot be created."""
         failed = await self._forwarder.create_missing(
             # A request with a topic id does not mean any other incarnation.
             dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
         )
-        return self._produce(request, failed)
+        return self._produce(request, failed, call)
 
     async def _produce(
-        self, request: ProduceRequest, failed: Mapping[str, common_pb2.Error]
+        self, request: ProduceRequest, failed: Mapping[str, common_pb2.Error], call: Call
     ) -> ProduceResponse:
         response = await self._replica_manager.appender.produce(request)
+        address_hints(response.partitions, self._image(), call.listener)
         response.correlation_id = request.correlation_id
         for result in response.partitions:
             if result.topic in failed:
                 result.error.CopyFrom(failed[result.topic])
         return response
-
-
-def _live(image: MetadataImage) -> Iterable[Endpoint]:
-    return [
-        Endpoint(node_id=broker.broker_id, address=broker.address, rack=broker.rack)
-        for _, broker in sorted(image.brokers.items())
-        if not broker.is_fenced
-    ]
 
 
 class _TopicAnswers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,10 @@ from tidelog.core.errors import CallFailedError, KafkaError, UnreachableError
 from tidelog.core.wire_errors import error_message, to_wire
 from tidelog.metadata.commands import COMMANDS
 from tidelog.metadata.quorum_controller import QuorumController
+from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.peers import Peers
+from tidelog.node.handlers.reached import controllers
 from tidelog.raft.replicated_log import QuorumStatus
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.common_pb2 import Endpoint
@@ -113,10 +115,13 @@ class ControllerHandler:
                     response.entries.add(offset=offset, batch=batch)
             yield response
 
-    async def describe_quorum(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    async def describe_quorum(
+        self, request: DescribeQuorumRequest, call: Call = LOCAL_CALL
+    ) -> DescribeQuorumResponse:
         """See `Controller.DescribeQuorum`; never forwarded."""
         del request
-        response = _described(self._quorum.status(), self._voters)
+        voters = controllers(self._quorum.image, self._voters, call.listener)
+        response = _described(self._quorum.status(), voters)
         self._own.stamp(response)
         return response
 
@@ -161,7 +166,7 @@ class ControllerHandler:
         return response
 
 
-def _described(status: QuorumStatus, voters: Mapping[int, str]) -> DescribeQuorumResponse:
+def _described(status: QuorumStatus, voters: Iterable[Endpoint]) -> DescribeQuorumResponse:
     peers = [
         DescribeQuorumResponse.Peer(
             node_id=peer.node_id,
@@ -183,10 +188,7 @@ def _described(status: QuorumStatus, voters: Mapping[int, str]) -> DescribeQuoru
         wal_bytes=status.wal_bytes,
         last_contact_ms=status.last_contact_ms,
         peers=peers,
-        voters=[
-            Endpoint(node_id=node_id, address=address)
-            for node_id, address in sorted(voters.items())
-        ],
+        voters=voters,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from tidelog.core.wire_errors import error_message
+from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     ListEventsRequest,
@@ -25,7 +26,7 @@ class NodeHandler:
     def __init__(
         self,
         *,
-        status: Callable[[], NodeStatusResponse],
+        status: Callable[[Call], NodeStatusResponse],
         prepare_stop: Callable[[int], Awaitable[None]],
         list_events: Callable[[ListEventsRequest], ListEventsResponse],
     ) -> None:
@@ -33,10 +34,12 @@ class NodeHandler:
         self._prepare_stop = prepare_stop
         self._list_events = list_events
 
-    async def status(self, request: NodeStatusRequest) -> NodeStatusResponse:
+    async def status(
+        self, request: NodeStatusRequest, call: Call = LOCAL_CALL
+    ) -> NodeStatusResponse:
         """See `Node.Status`."""
         del request
-        return self._status()
+        return self._status(call)
 
     async def prepare_stop(self, request: PrepareStopRequest) -> PrepareStopResponse:
         """See `Node.PrepareStop`."""

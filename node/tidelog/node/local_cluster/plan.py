@@ -42,7 +42,7 @@ class NodePlan:
 
     @property
     def address(self) -> str:
-        """The gRPC listener, host:port."""
+        """Address of the internal listener, host:port."""
         return self.config.address
 
     @property
@@ -134,7 +134,7 @@ def _check_engines(folder: Path, plans: Sequence[NodePlan], wanted: str | None) 
 
 def _load_node(folder: Path, path: Path) -> NodePlan:
     try:
-        config = parse_config(path.read_text(encoding="utf-8"))
+        config = parse_config(path.read_text(encoding="utf-8"), os.environ)
     except (OSError, UnicodeDecodeError, TidelogError) as error:
         raise LocalClusterError(f"{path}: {error}; correct it") from error
     node_folder = folder / f"node-{config.node_id}"

@@ -106,13 +106,20 @@ def refuse_taken_port(plan: NodePlan) -> None:
 
     To be called before the node starts, since gRPC may share a port silently.
     """
-    host, _, port = plan.address.rpartition(":")
-    for number in (int(port), plan.config.http_port):
-        if number and _is_taken(host, number):
+    bound = [_host_and_port(one.bind) for one in plan.config.listeners]
+    if plan.config.http_port:
+        bound.append((bound[0][0], plan.config.http_port))
+    for host, number in bound:
+        if _is_taken(host, number):
             raise LocalClusterError(
                 f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
                 " shows the process; end it, or start a new --data-dir with other --ports"
             )
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host, int(port)
 
 
 def _is_taken(host: str, port: int) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.metadata.config import ControllerConfig
+from tidelog.net.listeners import Listener, one_listener
 from tidelog.node.config import NodeConfig
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.server import Node, Ports, build_node
@@ -45,6 +46,7 @@ class Machine:
     clock: SimClock
     disk: SimDisk
     random: SeededRandom
+    listeners: tuple[Listener, ...]
     host: Host | None = None
     node: Node | None = None
     starts: int = 0
@@ -56,12 +58,12 @@ class Machine:
     @property
     def name(self) -> str:
         """The node's name in traces and reports."""
-        return f"node-{self.node_id}"
+        return _name(self.node_id)
 
     @property
     def address(self) -> str:
-        """The listening address of the node."""
-        return f"{self.name}:9192"
+        """Address for clients: that of the node's first listener."""
+        return self.listeners[0].advertised
 
 
 @dataclass(slots=True)
@@ -82,6 +84,8 @@ class SimClusterConfig:
     """Voters; empty: every node."""
     broker_ids: Sequence[int] = ()
     """Nodes that hold partitions; empty: every node."""
+    listeners: Callable[[str], tuple[Listener, ...]] = lambda name: one_listener(f"{name}:9192")
+    """Listeners of the node with a name; clients call the first."""
     configure: Callable[[NodeConfig], NodeConfig] = lambda config: config
     """Settings of every node."""
     is_expected: Callable[[BaseException], bool] = lambda _: False
@@ -164,7 +168,7 @@ class SimCluster:
         return self._client_ports(host)
 
     def address(self, node_id: int) -> str:
-        """The listening address of a node."""
+        """Address of a node for clients."""
         return self.machines[node_id].address
 
     def start(self, node_id: int) -> None:
@@ -175,7 +179,9 @@ class SimCluster:
         self._clear_cut(machine)
         machine.starts += 1
         self._record("start", machine)
-        machine.host = self._new_host(machine.name, machine.address, machine.clock)
+        machine.host = self._new_host(
+            machine.name, machine.address, machine.clock, machine.listeners
+        )
         machine.host.loop.create_task(self._boot(machine, machine.host), name="boot")
 
     def crash(self, node_id: int) -> None:
@@ -246,12 +252,20 @@ class SimCluster:
             clock=SimClock(lambda: self.scheduler.now_s, offset_s=offset_s),
             disk=SimDisk(random.fork("disk"), sync_latency_s=SYNC_LATENCY_S),
             random=random,
+            listeners=self._config.listeners(_name(node_id)),
         )
         machine.disk.faults.on_cut = partial(self._on_cut, machine)
         return machine
 
-    def _new_host(self, name: str, address: str, clock: SimClock | None) -> Host:
-        host = Host(name=name, loop=self.scheduler.new_loop(name, clock), address=address)
+    def _new_host(
+        self,
+        name: str,
+        address: str,
+        clock: SimClock | None,
+        listeners: tuple[Listener, ...] = (),
+    ) -> Host:
+        loop = self.scheduler.new_loop(name, clock)
+        host = Host(name=name, loop=loop, address=address, listeners=listeners)
         self.network.attach(host)
         return host
 
@@ -326,14 +340,18 @@ class SimCluster:
         config = NodeConfig(
             node_id=machine.node_id,
             cluster_id=CLUSTER_ID,
-            address=machine.address,
+            listeners=machine.listeners,
             data_dir=DATA_DIRECTORY,
-            controller_voters={node_id: self.address(node_id) for node_id in self.controller_ids},
+            controller_voters={one: self._internal_address(one) for one in self.controller_ids},
             process_roles=tuple(role for role, ids in roles.items() if machine.node_id in ids),
             controller=ControllerConfig(cluster_id=CLUSTER_ID),
         )
         config = self._config.configure(config)
         return replace(config, raft=replace(config.raft, cluster_id=CLUSTER_ID))
+
+    def _internal_address(self, node_id: int) -> str:
+        machine = self.machines[node_id]
+        return next(one.advertised for one in machine.listeners if one.is_internal)
 
     def _end_process(self, machine: Machine, *, is_power_cut: bool = False) -> None:
         host = self._host(machine)
@@ -352,3 +370,7 @@ class SimCluster:
 
     def _record(self, what: str, machine: Machine) -> None:
         self.trace.record(self.scheduler.now_s, what, machine.name)
+
+
+def _name(node_id: int) -> str:
+    return f"node-{node_id}"

@@ -57,7 +57,7 @@ class WorldConfig:
             controller=replace(
                 config.controller,
                 session_timeout_ms=self.session_timeout_ms,
-                leader_imbalance_check_interval_ms=5_000,
+                leader_imbalance_check_interval_seconds=5,
                 # So that a topic of two partitions is a plan of two batches already.
                 partitions_per_batch_max=1,
             ),

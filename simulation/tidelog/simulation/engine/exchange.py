@@ -10,8 +10,9 @@ import inspect
 from collections.abc import Awaitable, Coroutine
 from typing import Any, Generic
 
-from tidelog.core.errors import CallFailedError, TidelogError
+from tidelog.core.errors import CallFailedError, CallUnauthorizedError, TidelogError
 from tidelog.simulation.engine.network import Host, SimNetwork
+from tidelog.v1 import common_pb2
 from tidelog.v1.methods import Method, Request, Response
 
 
@@ -24,11 +25,13 @@ class Exchange(Generic[Request, Response]):
         network: SimNetwork,
         caller: Host,
         server: Host,
+        address: str,
         method: Method[Request, Response],
     ) -> None:
         self._network = network
         self._caller = caller
         self._server = server
+        self._address = address
         self._method = method
         self._connection = network.connect((caller, server), self._on_broken)
         # At the caller: serialized responses, then an error or None for the end. Bounded by what a
@@ -45,7 +48,7 @@ class Exchange(Generic[Request, Response]):
             self._on_cancel()
         else:
             self._responses.put_nowait(
-                CallFailedError(f"connection to {self._server.address} broke", is_broken=True)
+                CallFailedError(f"connection to {self._address} broke", is_broken=True)
             )
 
     # At the caller
@@ -73,7 +76,9 @@ class Exchange(Generic[Request, Response]):
             await work
         except TidelogError as error:
             self._network.note_error(self._server, error)
-            self._fail(CallFailedError(f"{self._method.path} failed: {error}"))
+            is_refused = error.code == common_pb2.CLUSTER_AUTHORIZATION_FAILED
+            kind = CallUnauthorizedError if is_refused else CallFailedError
+            self._fail(kind(f"{self._method.path} failed: {error}"))
         except Exception as error:  # noqa: BLE001  # the RPC edge
             self._network.scheduler.record_failure(self._server.name, repr(error))
             self._fail(CallFailedError(f"{self._method.path} failed: {error}"))

@@ -14,6 +14,7 @@ from functools import partial
 
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import InvariantError, StorageError, TidelogError
+from tidelog.net.listeners import Listener, one_listener
 from tidelog.simulation.engine.late_calls import LateCalls
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.scheduler import Scheduler
@@ -63,8 +64,17 @@ class Host:
     loop: NodeLoop
     address: str
     services: Mapping[str, object] | None = field(default=None)
+    listeners: tuple[Listener, ...] = ()
+    """Its listeners; empty: one, at its address."""
     is_off: bool = False
     """Its machine lost power: not even a kernel answers for it."""
+
+    def __post_init__(self) -> None:
+        self.listeners = self.listeners or one_listener(self.address)
+
+    def listener_at(self, address: str) -> Listener:
+        """Its listener at one of its addresses."""
+        return next(one for one in self.listeners if one.advertised == address)
 
 
 class SimNetwork:
@@ -98,12 +108,13 @@ class SimNetwork:
             self.scheduler.record_failure(server.name, repr(error))
 
     def attach(self, host: Host) -> None:
-        """Bring a host up at its address, in place of its last incarnation.
+        """Bring a host up at its addresses, in place of its last incarnation.
 
         Connections of one that lost power break now: its kernel knows nothing of them.
         """
         before = self._last_hosts.get(host.address)
-        self._hosts[host.address] = self._last_hosts[host.address] = host
+        for listener in host.listeners:
+            self._hosts[listener.advertised] = self._last_hosts[listener.advertised] = host
         if before is not None and before.is_off:
             before.is_off = False
             for connection in list(self._connections.values()):
@@ -114,8 +125,7 @@ class SimNetwork:
 
         Of what it said last on each of them, some is still in its own buffers and never arrives.
         """
-        if self._hosts.get(host.address) is host:
-            del self._hosts[host.address]
+        self._detach(host)
         for connection in list(self._connections.values()):
             if host in connection.ends:
                 connection.lose_unsent(host, self._random)
@@ -123,13 +133,17 @@ class SimNetwork:
 
     def power_off(self, host: Host) -> None:
         """Take a host's machine down: nobody hears of it, and nobody answers at its address."""
-        if self._hosts.get(host.address) is host:
-            del self._hosts[host.address]
+        self._detach(host)
         host.is_off = True
         for connection in list(self._connections.values()):
             if host in connection.ends:
                 connection.lose_unsent(host, self._random)
                 connection.go_silent()
+
+    def _detach(self, host: Host) -> None:
+        for listener in host.listeners:
+            if self._hosts.get(listener.advertised) is host:
+                del self._hosts[listener.advertised]
 
     def refuses(self, source: Host, address: str) -> bool:
         """Whether a connection of `source` is refused at once: nobody listens, a kernel says so."""

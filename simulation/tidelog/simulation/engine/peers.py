@@ -16,10 +16,10 @@ from tidelog.core.errors import (
     TidelogError,
     UnreachableError,
 )
-from tidelog.net.handlers import callable_for
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.simulation.engine.exchange import Exchange
 from tidelog.simulation.engine.network import Host, SimNetwork
+from tidelog.simulation.engine.serving import served
 from tidelog.simulation.engine.streams import SimStream
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS, Method, Request, Response
@@ -60,7 +60,13 @@ class SimPeers:
         if server is None:
             await self._fail_to_connect(address)
             raise UnreachableError(f"{address} is silent")
-        call = _Call(network=self._network, caller=self._host, server=server, method=method)
+        call = _Call(
+            network=self._network,
+            caller=self._host,
+            server=server,
+            address=address,
+            method=method,
+        )
         call.send_request(request)
         try:
             while (response := await call.next_response()) is not None:
@@ -80,8 +86,9 @@ class SimPeers:
             network=self._network,
             caller=self._host,
             server=server,
+            address=address,
             method=method,
-            serve=lambda: _handler(server, method),
+            serve=lambda: served(server, address, method),
         )
 
     async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
@@ -156,9 +163,9 @@ class _Call(Exchange[Request, Response]):
 
     def _on_request(self, content: bytes) -> None:
         if self._server.services is None:
-            self._fail(UnreachableError(f"{self._server.address} does not listen yet"))
+            self._fail(UnreachableError(f"{self._address} does not listen yet"))
             return
-        handler = _handler(self._server, self._method)
+        handler = served(self._server, self._address, self._method)
         request = self._method.request_type.FromString(content)
         self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
@@ -166,7 +173,7 @@ class _Call(Exchange[Request, Response]):
 
     def _arrive_late(self, content: bytes) -> None:
         """The request comes to whoever is at the address by now."""
-        server = self._network.host_at(self._server.address)
+        server = self._network.host_at(self._address)
         if server is not None:
             self._network.scheduler.deliver(
                 server.loop,
@@ -180,7 +187,7 @@ class _Call(Exchange[Request, Response]):
         if server.services is None or self._network.is_cut(self._caller, server):
             return
         scheduler.trace.record(scheduler.now_s, how, self._method.name)
-        handler = _handler(server, self._method)
+        handler = served(server, self._address, self._method)
         request = self._method.request_type.FromString(content)
         name = f"{self._method.name}<<{self._caller.name}"
         if self._network.tap is not None:
@@ -211,8 +218,3 @@ class _Call(Exchange[Request, Response]):
             async for response in responses:
                 self._respond(response)
         self._reply("end", None)
-
-
-def _handler(server: Host, method: Method[Request, Response]) -> Any:  # as the method's kind
-    assert server.services is not None  # who asks has looked
-    return callable_for(server.services[method.service], method.name)

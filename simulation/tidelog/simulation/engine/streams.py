@@ -24,10 +24,13 @@ class SimStream(Exchange[Request, Response]):
         network: SimNetwork,
         caller: Host,
         server: Host,
+        address: str,
         method: Method[Request, Response],
         serve: Callable[[], Serve[Request, Response]],
     ) -> None:
-        super().__init__(network=network, caller=caller, server=server, method=method)
+        super().__init__(
+            network=network, caller=caller, server=server, address=address, method=method
+        )
         # At the caller:
         self._end: TidelogError | None = None
         # At the server:
@@ -76,7 +79,7 @@ class SimStream(Exchange[Request, Response]):
 
     def _on_request(self, content: bytes) -> None:
         if self._server.services is None:
-            self._fail(UnreachableError(f"{self._server.address} does not listen yet"))
+            self._fail(UnreachableError(f"{self._address} does not listen yet"))
             return
         self._requests.put_nowait(content)
         if self._task is None:

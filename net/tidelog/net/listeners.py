@@ -1,0 +1,125 @@
+"""Listeners: where a node is called, by which name, and which services it offers there. Pure.
+
+A node has one listener or several, as Kafka's `listeners`, `advertised.listeners` and
+`inter.broker.listener.name` say. Clients are answered addresses of the listener they came in by.
+Nodes call each other at the internal listener's address, and only there a caller is taken for a
+node (decision 0041). Owns what a list of listeners may be; opens no socket.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tidelog.core.config_types import ValueType, is_address
+
+DEFAULT_NAME = "PLAINTEXT"
+"""Kafka's name for the listener that is given as an address alone."""
+LISTENERS_MAX = 16
+NAME_CHARACTERS_MAX = 32
+CLIENT, INTERNAL = "client", "internal"
+_NAME = re.compile(rf"[A-Z][A-Z0-9_]{{0,{NAME_CHARACTERS_MAX - 1}}}")
+_COMMA = re.compile(", ?")
+_WILDCARDS = frozenset({"0.0.0.0", "[::]", "::"})  # refused as what others call
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A socket of a node. `bind` and `advertised` are host:port, the second what others call."""
+
+    name: str
+    bind: str
+    advertised: str
+    protocol: str = "grpc"
+    security: str = "plaintext"
+    services: frozenset[str] = frozenset({CLIENT, INTERNAL})
+    """Callers served here: clients, and with INTERNAL the cluster's own nodes."""
+
+    def __str__(self) -> str:
+        """As in `listeners`."""
+        return f"{self.name}://{self.bind}"
+
+    @property
+    def is_internal(self) -> bool:
+        """True where nodes call each other: Raft, the controllers, replication."""
+        return INTERNAL in self.services
+
+    @property
+    def host(self) -> str:
+        """Advertised; an IPv6 address without its brackets."""
+        return self.advertised.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """Advertised."""
+        return int(self.advertised.rpartition(":")[2])
+
+
+def one_listener(address: str) -> tuple[Listener, ...]:
+    """The only listener of a node, for clients and nodes alike, at `host:port`."""
+    return (Listener(DEFAULT_NAME, bind=address, advertised=address),)
+
+
+def host_and_port(host: str, port: int) -> str:
+    """`host:port`; an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def listener_list() -> ValueType:
+    """Listeners by name: `NAME://host:port,...`, or `host:port` alone for the only one."""
+
+    def parse(text: str) -> tuple[Listener, ...] | None:
+        if is_address(text):
+            return one_listener(text)
+        parts = [part.partition("://") for part in _COMMA.split(text)]
+        if not all(_NAME.fullmatch(name) and is_address(address) for name, _, address in parts):
+            return None
+        found = tuple(Listener(name, bind=where, advertised=where) for name, _, where in parts)
+        are_unique = len({one.name for one in found}) == len({one.bind for one in found})
+        is_whole = len({one.name for one in found}) == len(found) <= LISTENERS_MAX
+        return found if are_unique and is_whole else None
+
+    rule = (
+        f"host:port, or a list of at most {LISTENERS_MAX} such as CLIENT://host:port, with capital "
+        "letters, each name and each address once"
+    )
+    return ValueType("LIST", rule, parse, (str, list))
+
+
+def listeners_error(
+    bound: Sequence[Listener], advertised: Sequence[Listener] | None, internal_name: str
+) -> str | None:
+    """The contradiction between the three keys, or None."""
+    names = [one.name for one in bound]
+    unknown = [one.name for one in advertised or () if one.name not in names]
+    if unknown:
+        return f"advertised.listeners names {unknown[0]}, which listeners does not"
+    if internal_name not in names and (internal_name or len(names) > 1):
+        return f"inter.broker.listener.name must be one of {', '.join(names)}"
+    for one in combined(bound, advertised, internal_name):
+        if one.host in _WILDCARDS:
+            return (
+                f"listener {one.name} binds every interface: advertised.listeners must say at "
+                "which address it is reached"
+            )
+    return None
+
+
+def combined(
+    bound: Sequence[Listener], advertised: Sequence[Listener] | None, internal_name: str
+) -> tuple[Listener, ...]:
+    """The listeners of a node, the internal one of several by its name; the keys agree."""
+    reached = {one.name: one.advertised for one in advertised or ()}
+    return tuple(
+        replace(
+            one,
+            advertised=reached.get(one.name, one.advertised),
+            services=frozenset(
+                {CLIENT, INTERNAL} if len(bound) == 1 or one.name == internal_name else {CLIENT}
+            ),
+        )
+        for one in bound
+    )

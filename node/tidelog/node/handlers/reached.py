@@ -1,0 +1,57 @@
+"""Addresses in answers: of the listener that the caller came in by, as in Kafka. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from tidelog.metadata.image import MetadataImage
+from tidelog.net.listeners import Listener
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Endpoint, Error, LeaderHint
+
+
+class Hinted(Protocol):
+    """A partition's answer that may name its leader."""
+
+    @property
+    def error(self) -> Error:
+        """NONE where the answer names no leader."""
+
+    @property
+    def current_leader(self) -> LeaderHint:
+        """The leader, without its address."""
+
+
+def live_brokers(image: MetadataImage, listener: Listener) -> list[Endpoint]:
+    """Brokers that a client may call: unfenced, with a listener of this name."""
+    return [
+        Endpoint(node_id=broker.broker_id, address=address, rack=broker.rack)
+        for _, broker in sorted(image.brokers.items())
+        if not broker.is_fenced and (address := broker.address_at(listener.name))
+    ]
+
+
+def controllers(
+    image: MetadataImage, voters: Mapping[int, str], listener: Listener
+) -> list[Endpoint]:
+    """All voters; one that is no broker, or without such a listener, at its configured address."""
+    return [
+        Endpoint(node_id=node_id, address=_address(image, node_id, listener) or address)
+        for node_id, address in sorted(voters.items())
+    ]
+
+
+def address_hints(results: Iterable[Hinted], image: MetadataImage, listener: Listener) -> None:
+    """Put the leader's address into answers that name one."""
+    for result in results:
+        if result.error.code != common_pb2.NONE and result.current_leader.HasField("leader_id"):
+            hint = result.current_leader
+            hint.address = _address(image, hint.leader_id, listener)
+
+
+def _address(image: MetadataImage, node_id: int, listener: Listener) -> str:
+    broker = image.brokers.get(node_id)
+    return "" if broker is None else broker.address_at(listener.name)
