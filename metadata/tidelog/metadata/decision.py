@@ -17,7 +17,7 @@ ReplyT_co = TypeVar("ReplyT_co", covariant=True)
 
 
 Shows = Callable[[MetadataImage], bool]
-"""Whether an image shows a change."""
+"""Condition: an image shows a change."""
 
 
 class Reply(Protocol):

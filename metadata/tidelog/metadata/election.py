@@ -260,7 +260,7 @@ def _choose_unclean_leader(
 
 
 def _is_forgotten(loss: StartLoss, rules: TopicRules) -> bool:
-    """Whether a start that lost this much may have lost acknowledged records of the topic."""
+    """True when a start that lost this much may have lost acknowledged records of the topic."""
     return loss == EVERYTHING or (loss == UNFLUSHED and not rules.is_every_record_flushed)
 
 
