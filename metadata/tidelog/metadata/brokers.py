@@ -195,7 +195,7 @@ def fence(image: MetadataImage, broker_ids: list[int], *, cause: str) -> list[Me
 def expire_sessions(
     _command: ExpireSessions, image: MetadataImage, context: ControllerContext
 ) -> Decision[Checked]:
-    """Fence the brokers whose session is over; nobody while the cluster is held."""
+    """Fence the brokers whose session is over; none while the cluster is held."""
     if context.is_held:
         return Decision([], Checked())
     expired = context.sessions.find_expired(image, context.now_ms)
@@ -216,8 +216,8 @@ def fence_dead_broker(
         return Decision([], Checked())
     if not is_replaceable(image, broker_id, context.was_heard):
         raise BrokerNotAvailableError(
-            f"broker {broker_id} is dead, but this controller has heard of nobody who is in sync "
-            "where it is: its session goes on",
+            f"broker {broker_id} is dead, but this controller has heard of no other in-sync "
+            "replica of its partitions: its session goes on",
         )
     return Decision(fence(image, [broker_id], cause=command.cause), Checked())
 

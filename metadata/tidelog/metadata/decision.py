@@ -24,7 +24,7 @@ class Reply(Protocol):
     """The fields that every reply to a command has."""
 
     controller_epoch: int
-    """Raft term of the controller that decided; 0: nobody did."""
+    """Raft term of the controller that decided; 0: none did."""
 
     @property
     def error(self) -> Error:
