@@ -18,7 +18,7 @@ Made by `make docs` from the declarations in the code; do not edit.
 
 ## Nodes
 
-Flat TOML with Kafka's names: `python -m tidelog.broker --config FILE`. `tidelog cluster start`
+Flat TOML with Kafka's names: `python -m tidelog.node --config FILE`. `tidelog cluster start`
 writes `.data/node-N.toml` once; edit it there and start the node again.
 
 """

@@ -1,4 +1,4 @@
-"""Nodes as real processes: `python -m tidelog.broker` on loopback, killed, paused, started again.
+"""Nodes as real processes: `python -m tidelog.node` on loopback, killed, paused, started again.
 
 Each is known by its process object, so that nobody else's process is ever signalled.
 """
@@ -65,7 +65,7 @@ class LiveNode:
     def start(self) -> None:
         """Start its process, which takes its time."""
         assert not self.is_running
-        command = [sys.executable, "-m", "tidelog.broker", "--config", str(self.config_path)]
+        command = [sys.executable, "-m", "tidelog.node", "--config", str(self.config_path)]
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log

@@ -38,7 +38,7 @@ def separate_nodes(tmp_path: Path) -> Iterator[Mapping[int, str]]:
         lines = [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in config.items()]
         lines.append(f'"controller.quorum.voters" = {{ "1" = "{addresses[1]}" }}')
         path.write_text("\n".join(lines))
-        command = [sys.executable, "-m", "tidelog.broker", "--config", str(path)]
+        command = [sys.executable, "-m", "tidelog.node", "--config", str(path)]
         with (tmp_path / f"node-{node_id}.log").open("wb") as log:
             processes.append(subprocess.Popen(command, stdout=log, stderr=log))
     yield addresses
