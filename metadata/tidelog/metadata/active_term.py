@@ -1,4 +1,4 @@
-"""Whether this node is the active controller, and the two proofs that it was when it decided.
+"""The term in which this node is the active controller, and the two proofs that it was.
 
 A decision with records is proven by their commit: they are void at any other offset than the one
 they were decided on. A decision without any is proven by a read barrier. Both hold in one Raft
@@ -41,7 +41,7 @@ class ActiveTerm:
 
     @property
     def is_active(self) -> bool:
-        """Whether this node leads and has replayed all that was committed before it did.
+        """True when this node leads and has replayed all that was committed before it did.
 
         As far as it knows: good enough to choose the controller to ask.
         """

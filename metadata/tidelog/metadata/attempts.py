@@ -43,7 +43,7 @@ class NumberedRequest(Protocol):
 
 
 def is_numbered(request: object) -> TypeGuard[NumberedRequest]:
-    """Whether requests of this kind are numbered: its message has the field `attempt`."""
+    """True when requests of this kind are numbered: its message has the field `attempt`."""
     return isinstance(request, Message) and "attempt" in request.DESCRIPTOR.fields_by_name
 
 

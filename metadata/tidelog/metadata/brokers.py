@@ -162,7 +162,7 @@ def heartbeat(
 def is_quiet(
     request: BrokerHeartbeatRequest, image: MetadataImage, context: ControllerContext
 ) -> bool:
-    """Whether the heartbeat only keeps a session, or is refused, so that its order does not matter.
+    """True when the heartbeat only keeps a session, or is refused: its order does not matter.
 
     The heartbeat of a broker that wants to shut down is never quiet: a queued heartbeat that is
     about to unfence the broker must be decided before the broker hears that it may go.
@@ -176,12 +176,12 @@ def is_quiet(
 
 
 def _may_lead(broker: BrokerImage, image: MetadataImage, context: ControllerContext) -> bool:
-    """Whether a live broker could lead a partition without a leader while there is no hold."""
+    """True when a live broker could lead a partition without a leader while there is no hold."""
     return not context.is_held and broker.broker_id in context.vacancies.candidates(image)
 
 
 def _is_up_to_date(request: BrokerHeartbeatRequest, broker: BrokerImage) -> bool:
-    """Whether a fenced broker may be unfenced: it has applied its own registration."""
+    """True when a fenced broker may be unfenced: it has applied its own registration."""
     return broker.is_fenced and request.metadata_offset >= broker.broker_epoch
 
 
@@ -195,7 +195,7 @@ def fence(image: MetadataImage, broker_ids: list[int], *, cause: str) -> list[Me
 def expire_sessions(
     _command: ExpireSessions, image: MetadataImage, context: ControllerContext
 ) -> Decision[Checked]:
-    """Fence the brokers whose session is over; nobody while the cluster is held."""
+    """Fence the brokers whose session is over; none while the cluster is held."""
     if context.is_held:
         return Decision([], Checked())
     expired = context.sessions.find_expired(image, context.now_ms)
@@ -216,14 +216,14 @@ def fence_dead_broker(
         return Decision([], Checked())
     if not is_replaceable(image, broker_id, context.was_heard):
         raise BrokerNotAvailableError(
-            f"broker {broker_id} is dead, but this controller has heard of nobody who is in sync "
-            "where it is: its session goes on",
+            f"broker {broker_id} is dead, but this controller has heard of no other in-sync "
+            "replica of its partitions: its session goes on",
         )
     return Decision(fence(image, [broker_id], cause=command.cause), Checked())
 
 
 def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[int], bool]) -> bool:
-    """Whether each ISR keeps a member that was heard of, unless the broker is all of it.
+    """True when each ISR keeps a member that was heard of, unless the broker is all of it.
 
     A broker that is only presumed alive may have restarted, and lost what the dead one still has.
     """
@@ -254,7 +254,7 @@ def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int
 
 
 def is_late_registration(request: RegisterBrokerRequest, registered: int) -> bool:
-    """Whether another broker epoch is registered than the one this request means to replace."""
+    """True when another broker epoch is registered than the one this request means to replace."""
     return request.previous_broker_epoch != registered
 
 
@@ -268,7 +268,7 @@ def _late_registration(request: RegisterBrokerRequest, registered: int) -> Regis
 
 
 def _may_still_run(broker: BrokerImage, context: ControllerContext) -> bool:
-    """Whether the incarnation has a live session, or was decided on a moment ago in this batch."""
+    """True when the incarnation has a live session, or was decided on in this very batch."""
     if broker.broker_epoch == UNCOMMITTED_EPOCH:
         return True
     return not broker.is_fenced and context.was_heard(broker.broker_id)

@@ -5,7 +5,7 @@ the same id. The image holds the answer of each command that was followed, from 
 followed it: every later controller knows. A plan that takes several batches is held with the
 results of its slices so far, and goes on where the last one ended. Commands without an id are
 idempotent by what they name (incarnations, broker epochs, partition epochs). Only the newest
-commands are held, see `delta`.
+commands are held, see `images.commands`.
 """
 
 # Pure: decides, never acts (rule R2).

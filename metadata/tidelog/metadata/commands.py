@@ -57,7 +57,7 @@ class CommandRow(Generic[RequestT, ReplyT]):
     """Names that the reply's `topics` are about, in their order, of a plan that may take several
     batches (`plans`); None: one batch holds any such command."""
     is_quiet: Callable[[RequestT, MetadataImage, ControllerContext], bool] | None = None
-    """Whether the decision has no records, whatever else is decided: such a request waits in no
+    """True when the decision has no records, whatever else is decided: such a request waits in no
     queue. None: never."""
     complete: Callable[[ReplyT, int], None] | None = None
     """Put into the reply the values that the offset of the commit gives."""

@@ -48,10 +48,10 @@ class ControllerConfig:
     """Commands that wait for a decision; one more is refused with THROTTLING_QUOTA_EXCEEDED."""
     commands_per_batch_max: int = 64
     commit_timeout_ms: int = 5_000
-    """How long a decision may take to commit before its outcome is called unknown."""
+    """Time a decision has to commit before its outcome is called unknown."""
     session_check_interval_ms: int = 100
     dial_timeout_ms: int = 500
-    """How long a broker that may be gone has to answer before its silence counts as such."""
+    """Time a dialled broker has to answer before it counts as silent."""
     dials_max: int = 16
     """Brokers dialled at one time."""
     reports_waiting_max: int = 1_000
@@ -68,4 +68,4 @@ class ControllerConfig:
     """Batches held for followers that were away; one that needs older ones gets a snapshot."""
     tail_bytes_max: int = 8_388_608
     follow_keep_alive_ms: int = 500
-    """A follower that there is nothing for is told so this often."""
+    """Interval of keep-alives to a follower without news."""

@@ -60,11 +60,11 @@ class Controller:
             self._sessions.touch(broker_id, now_ms)
 
     def has_expired_sessions(self, image: MetadataImage, now_ms: int) -> bool:
-        """Whether `ExpireSessions` has something to do."""
+        """True when `ExpireSessions` has something to do."""
         return not self._is_held(now_ms) and bool(self._sessions.find_expired(image, now_ms))
 
     def is_quiet(self, command: Any, image: MetadataImage, now_ms: int) -> bool:  # of any row
-        """Whether `handle` would give this command no records, whatever else is decided."""
+        """True when `handle` would give this command no records, whatever else is decided."""
         row = COMMANDS[type(command)]
         context = self._context(now_ms, Slice(0))
         return row.is_quiet is not None and row.is_quiet(command, image, context)

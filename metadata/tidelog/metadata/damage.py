@@ -178,7 +178,7 @@ def _take_lossy_out(
 
 
 def is_last_position(broker_id: int, partition: PartitionImage) -> bool:
-    """Whether no other replica is known to be complete.
+    """True when no other replica is known to be complete.
 
     A complete one whose disk failed is the last one itself: it would have left otherwise.
     """

@@ -17,14 +17,14 @@ ReplyT_co = TypeVar("ReplyT_co", covariant=True)
 
 
 Shows = Callable[[MetadataImage], bool]
-"""Whether an image shows a change."""
+"""Condition: an image shows a change."""
 
 
 class Reply(Protocol):
     """The fields that every reply to a command has."""
 
     controller_epoch: int
-    """Raft term of the controller that decided; 0: nobody did."""
+    """Raft term of the controller that decided; 0: none did."""
 
     @property
     def error(self) -> Error:

@@ -39,7 +39,7 @@ def replay(image: MetadataImage, batch: MetadataBatch, *, offset: int) -> Metada
 
 
 def is_void(image: MetadataImage, batch: MetadataBatch) -> bool:
-    """Whether it was decided on another image than this one, or in an earlier controller epoch.
+    """True when it was decided on another image than this one, or in an earlier controller epoch.
 
     Its controller did not know of every batch committed before it, so nothing of it may happen. For
     the same reason a batch that was proposed twice applies once.

@@ -143,7 +143,7 @@ def changes_without(
     starting = () if start_loss is None else leaving
     for topic in image.topics.values():
         rules = topic_rules(topic, image)
-        lost_data = leaving if _is_forgotten(start_loss or NOTHING, rules) else ()
+        lost_data = leaving if _is_lossy(start_loss or NOTHING, rules) else ()
         for partition in topic.partitions:
             concerned = (
                 any(one in partition.isr for one in leaving)
@@ -259,8 +259,8 @@ def _choose_unclean_leader(
     return next(filter(may_lead, sound_first), None)
 
 
-def _is_forgotten(loss: StartLoss, rules: TopicRules) -> bool:
-    """Whether a start that lost this much may have lost acknowledged records of the topic."""
+def _is_lossy(loss: StartLoss, rules: TopicRules) -> bool:
+    """True when a start that lost this much may have lost acknowledged records of the topic."""
     return loss == EVERYTHING or (loss == UNFLUSHED and not rules.is_every_record_flushed)
 
 

@@ -32,7 +32,7 @@ _log = structlog.get_logger(__name__)
 class _Probe:
     broker_epoch: int
     has_begun: bool = False
-    """Whether the dial has begun: a connection that breaks later needs another one."""
+    """True when the dial has begun: a connection that breaks later needs another one."""
 
 
 class FailureDetector:

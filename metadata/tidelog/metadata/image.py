@@ -20,7 +20,7 @@ __all__ = ["EMPTY_IMAGE", "BrokerImage", "MetadataImage", "PartitionImage", "Top
 
 @dataclass(frozen=True, slots=True)
 class MetadataImage:
-    """All metadata as of `offset`, the Raft index of the last batch that applied; 0: none did."""
+    """The metadata as of `offset`, the Raft index of the last batch that applied; 0: none did."""
 
     offset: int = 0
     controller_epoch: int = 0
@@ -54,12 +54,12 @@ class MetadataImage:
                 yield topic, partition
 
     def is_alive(self, broker_id: int) -> bool:
-        """Whether the broker is registered and not fenced."""
+        """True when the broker is registered and not fenced."""
         broker = self.brokers.get(broker_id)
         return broker is not None and not broker.is_fenced
 
     def has_live(self, broker_id: int, broker_epoch: int) -> bool:
-        """Whether this very incarnation of the broker is alive (KIP-903)."""
+        """True when this very incarnation of the broker is alive (KIP-903)."""
         return self.is_alive(broker_id) and self.brokers[broker_id].broker_epoch == broker_epoch
 
     def live_brokers(self) -> list[int]:

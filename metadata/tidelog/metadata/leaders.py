@@ -65,7 +65,7 @@ def elect_leaders(
 
 
 def has_imbalance(image: MetadataImage) -> bool:
-    """Whether `rebalance_leaders` has something to do."""
+    """True when `rebalance_leaders` has something to do."""
     return next(_find_moves(image), None) is not None
 
 

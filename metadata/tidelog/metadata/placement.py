@@ -44,7 +44,7 @@ def place_replicas(
     slots = list(slots)
     live = _alternate([slot for slot in slots if slot.is_live])
     fenced = _alternate([slot for slot in slots if not slot.is_live])
-    invariant(bool(live), "somebody alive leads", live)
+    invariant(bool(live), "a live broker leads", live)
     invariant(0 < replication_factor <= len(slots), "a broker for each replica", replication_factor)
     count = min(replication_factor, len(live))
     racks = _racks(slots)
@@ -82,7 +82,7 @@ def _alternate(slots: Sequence[BrokerSlot]) -> list[int]:
 
 
 def _racks(slots: Sequence[BrokerSlot]) -> Mapping[int, str]:
-    """The rack of each broker; where nobody has one, each broker is one."""
+    """The rack of each broker; where no broker has one, each broker is a rack."""
     has_racks = any(slot.rack for slot in slots)
     return {slot.broker_id: slot.rack if has_racks else str(slot.broker_id) for slot in slots}
 

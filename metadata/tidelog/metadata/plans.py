@@ -48,12 +48,12 @@ class Slice:
 
     @property
     def is_full(self) -> bool:
-        """Whether no other item of the plan may be begun in this slice."""
+        """True when no other item of the plan may be begun in this slice."""
         return self.room <= 0
 
     @property
     def is_first(self) -> bool:
-        """Whether nothing of the plan was decided before."""
+        """True when nothing of the plan was decided before."""
         return not self.results
 
     def take(self, partitions: int) -> None:

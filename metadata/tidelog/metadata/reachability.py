@@ -30,7 +30,7 @@ class Verdict(Enum):
 
     @property
     def is_dead(self) -> bool:
-        """Whether the incarnation is certainly gone, or as good as gone."""
+        """True when the incarnation is certainly gone, or as good as gone."""
         return self in (Verdict.DEAD_REFUSED, Verdict.DEAD_REPLACED)
 
 

@@ -60,7 +60,7 @@ def partition_change(
 
 
 def has_more(before: tuple[int, ...], after: tuple[int, ...] | None) -> bool:
-    """Whether a replica was found out of use just now.
+    """True when a replica was found out of use just now.
 
     Its earlier fetches no longer prove what it holds: a fetch that is still on its way must not
     take it back into the ISR, so the leader begins a new epoch, in which no replica has fetched.

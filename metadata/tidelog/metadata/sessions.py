@@ -30,11 +30,11 @@ class Sessions:
         self._heard_ms[broker_id] = now_ms
 
     def has_heard(self, broker_id: int) -> bool:
-        """Whether the broker was heard of since this controller became the active one."""
+        """True when the broker was heard of since this controller became the active one."""
         return broker_id in self._heard_ms
 
     def was_heard(self, broker_id: int, now_ms: int) -> bool:
-        """Whether the broker itself was heard of, by this controller, within a session."""
+        """True when the broker itself was heard of, by this controller, within a session."""
         heard_ms = self._heard_ms.get(broker_id)
         return heard_ms is not None and now_ms - heard_ms < self._timeout_ms
 

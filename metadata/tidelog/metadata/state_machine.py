@@ -96,7 +96,7 @@ class MetadataStateMachine:
         self._wake_followers()
 
     def has_applied(self, offset: int) -> bool:
-        """Whether the batch committed at `offset` applied: False when it was void.
+        """True when the batch committed at `offset` applied: False when it was void.
 
         Errors: `ProposalUnknownError` when its tail no longer reaches back to `offset`.
         """

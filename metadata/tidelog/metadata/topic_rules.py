@@ -26,7 +26,7 @@ class TopicRules:
     """Each record is flushed before it is acknowledged: a power cut loses none of these."""
 
     def is_enough(self, isr: tuple[int, ...], partition: PartitionImage) -> bool:
-        """Whether a leader with this ISR may commit; the same rule as in the brokers' leaders."""
+        """True when a leader with this ISR may commit; the same rule as in the brokers' leaders."""
         return len(isr) >= min(self.min_insync_replicas, len(partition.replicas))
 
 

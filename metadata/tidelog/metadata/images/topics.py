@@ -204,17 +204,17 @@ def _check_state(partition: PartitionImage) -> None:
     for members in (isr, partition.elr, partition.damaged, partition.offline):
         invariant(len(set(members)) == len(members), "a set of replicas", partition)
         invariant(all(one in replicas for one in members), "ISR, ELR within replicas", partition)
-    invariant(not set(isr) & set(partition.elr), "ISR and ELR have nobody in common", partition)
+    invariant(not set(isr) & set(partition.elr), "ISR and ELR have no member in common", partition)
     invariant(leader_id is None or leader_id in isr, "leader in ISR or none", partition)
     invariant(
         (leader_id is None) or (partition.last_known_leader_id is None),
-        "the last leader is who led before nobody did",
+        "a partition with a leader has no last known leader",
         partition,
     )
     is_lost = not isr and not partition.elr
     invariant(
         not is_lost or partition.last_known_leader_id is not None,
-        "with nobody complete left it is known who led last",
+        "without ISR and ELR the last leader is known",
         partition,
     )
     complete = {*isr, *partition.elr} - {leader_id}

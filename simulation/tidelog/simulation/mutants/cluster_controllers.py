@@ -54,7 +54,7 @@ def lossy_replicas_eligible(
     return _eligible(partition, isr=isr, without=stay)
 
 
-@replaces(election, "_is_forgotten")
+@replaces(election, "_is_lossy")
 def lossy_start_not_forgotten(_loss: StartLoss, _rules: TopicRules) -> bool:
     """A replica whose start lost records stays among those who hold all (KIP-966)."""
     return False
