@@ -73,6 +73,15 @@ def test_what_waits_for_a_socket_is_told_to_be_marked() -> None:
         run_virtual(read())
 
 
+def test_what_waits_for_a_process_is_told_so_though_a_callback_finds_out() -> None:
+    async def run() -> None:
+        process = await asyncio.create_subprocess_exec("true", stdout=asyncio.subprocess.PIPE)
+        await process.wait()
+
+    with pytest.raises(RealTimeNeededError, match="real_time"):
+        run_virtual(run())
+
+
 @pytest.mark.real_time
 async def test_a_test_so_marked_runs_on_the_machines_clock() -> None:
     loop = asyncio.get_running_loop()

@@ -42,19 +42,25 @@ class _Selector(selectors.DefaultSelector):
         self.in_threads = 0
         """Calls that threads work on for this loop."""
         self._is_own_registered = False
+        self._refusal: RealTimeNeededError | None = None
+        """Ends the run of the loop, wherever it was raised: a callback's would only be logged."""
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         """See `selectors.BaseSelector`; the first is the loop's own, through which it is woken."""
         if self._is_own_registered:
-            raise RealTimeNeededError(
+            self._refusal = RealTimeNeededError(
                 "this test waits for a socket, a pipe or a process, which knows nothing of its "
                 "virtual time: mark it `pytest.mark.real_time`"
             )
+            raise self._refusal
         self._is_own_registered = True
         return super().register(fileobj, events, data)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """See `selectors.BaseSelector`."""
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            raise refusal
         if timeout is None or self.in_threads:
             return super().select(None if self.in_threads and timeout else timeout)
         events = super().select(0)

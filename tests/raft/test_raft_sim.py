@@ -184,6 +184,7 @@ def test_a_workers_line_is_read_as_it_was_written() -> None:
 # Processes
 
 
+@pytest.mark.real_time
 async def test_two_workers_run_every_seed_once() -> None:
     seen: list[int] = []
 
@@ -194,6 +195,7 @@ async def test_two_workers_run_every_seed_once() -> None:
     assert sums.is_good
 
 
+@pytest.mark.real_time
 async def test_a_patch_is_called_in_the_worker_before_its_seeds() -> None:
     with pytest.raises(WorkerError, match="0 of 1 seeds"):
         await run_suite(SuiteConfig(SUITE, range(1), patch="sys:exit"))
