@@ -1,7 +1,7 @@
 """Fault: one bit of a stored file changes behind the node's back. Nothing takes it back.
 
 A flip in a log heals when the node finds it: it reads (scrub, fetch), tells the controllers, and
-fetches anew. All else is read at a start only: flip it while the node is down (`Together` with
+fetches again. All else is read at a start only: flip it while the node is down (`Together` with
 `Kill`). What is made again out of the log may always be flipped (`HARMLESS`); of the rest a
 `DamageBudget` says whether it may be.
 """
@@ -36,7 +36,7 @@ class Flip:
     wrong: int
 
     def is_wrong(self, cluster: ClusterPort) -> bool:
-        """Whether it still lies there."""
+        """True if it still lies there."""
         content = cluster.content(self.node_id, self.path)
         return self.byte < len(content) and content[self.byte] == self.wrong
 

@@ -1,4 +1,4 @@
-"""How many uncommitted records a replica holds, and how many committed ones it lacks. Pure."""
+"""Charts of uncommitted records a replica holds, and of committed ones it lacks. Pure."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _area(figure: Figure, scale: Scale, run: Sequence[tuple[float, int]], colour
 def _peak(
     figure: Figure, scale: Scale, values: Sequence[tuple[float, int]], *, top: float
 ) -> Markup:
-    """How much it is at most, beside it; in the title's line where there are many peaks."""
+    """Label of the maximum, beside it; in the title's line where there are many peaks."""
     at_s, most = max(values, key=lambda value: value[1], default=(0.0, 0))
     if not most:
         return NOTHING

@@ -41,7 +41,7 @@ async def torn_write(scene: Scene) -> None:
 
 
 def _torn_starts(scene: Scene) -> int:
-    """How often a start of the story's replicas cut off what the power had torn."""
+    """Starts of the story's replicas that truncated a torn write."""
     opened = [
         line
         for line in scene.told("log opened")

@@ -21,7 +21,7 @@ class HeldCalls(Protocol):
 
     @property
     def count(self) -> int:
-        """How many were caught so far."""
+        """Calls caught so far."""
 
 
 @runtime_checkable

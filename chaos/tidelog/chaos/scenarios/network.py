@@ -131,7 +131,7 @@ async def slow_consumer(scene: Scene) -> None:
 
 
 def _behind(scene: Scene, group: str) -> int:
-    """How many committed records the group's reader has not read."""
+    """Committed records that the group's reader has not read."""
     name = f"reader-of-{group}-"
     polls = (
         poll for poll in reversed(scene.cluster.history.polls) if poll.process.startswith(name)

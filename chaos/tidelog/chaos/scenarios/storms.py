@@ -74,7 +74,7 @@ async def swizzled_nodes(scene: Scene) -> None:
 
 
 def _is_past(scene: Scene, partition_epoch: int) -> bool:
-    """Whether the partition's state changed since then."""
+    """True if the partition's state changed since then."""
     return scene.now.partition_epoch > partition_epoch
 
 

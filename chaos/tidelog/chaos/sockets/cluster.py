@@ -198,11 +198,11 @@ class SocketCluster:
         self._nodes[node_id].resume()
 
     def is_up(self, node_id: int) -> bool:
-        """Whether its process runs, or is paused."""
+        """True if its process runs, or is paused."""
         return self._nodes[node_id].is_up
 
     def is_paused(self, node_id: int) -> bool:
-        """Whether its process is paused."""
+        """True if its process is paused."""
         return self._nodes[node_id].is_paused
 
     def pid(self, node_id: int) -> int | None:

@@ -77,7 +77,7 @@ class Evidence:
 
     @property
     def is_violated(self) -> bool:
-        """Whether something must not be so."""
+        """True if something must not be so."""
         return verdict_of(self.anomalies) == "violation"
 
     # At its end

@@ -25,7 +25,7 @@ from tidelog.v1 import common_pb2
 ANSWER_TIMEOUT_S = 20.0
 """For a call, and on a stream for each further answer."""
 FIRST_ANSWER_S = 1.0
-"""How long a stream that may be silent is listened to."""
+"""Time to wait for the first answer of a stream that may be silent."""
 _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),

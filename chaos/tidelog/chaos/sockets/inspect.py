@@ -38,7 +38,7 @@ class LogRing:
 
     def __init__(self) -> None:
         self.seen = 0
-        """How many there were, with those that are gone."""
+        """Lines so far, with those that are gone."""
         self._lines: deque[tuple[float, str, dict[str, Any]]] = deque(maxlen=LINES_MAX)
 
     def tap(

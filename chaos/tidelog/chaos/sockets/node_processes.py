@@ -49,7 +49,7 @@ class NodeProcess:
 
     @property
     def is_up(self) -> bool:
-        """Whether a process runs, or is paused."""
+        """True if a process runs, or is paused."""
         return self._child is not None and self._child.is_running
 
     @property

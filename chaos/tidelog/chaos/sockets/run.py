@@ -163,7 +163,7 @@ class _Run:
             self._evidence.report(FAILED, f"the story: {error}")
 
     async def _calm_down(self) -> bool:
-        """Whether it came to that. Everything is read in any case."""
+        """True if it came to that. Everything is read in any case."""
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
         if not await self._comes_to_rest("I29"):
             stopping.cancel()
@@ -174,7 +174,7 @@ class _Run:
         return await self._read_all()
 
     async def _read_all(self) -> bool:
-        """Whether that came to its end."""
+        """True if that came to its end."""
         try:
             await self._workload.read_all()
         except (TimeoutError, TidelogError) as error:

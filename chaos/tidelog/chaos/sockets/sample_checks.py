@@ -102,17 +102,17 @@ def disordered_epochs(name: str, replica: ReplicaSample) -> Broken:
 
 
 def is_sound(replica: ReplicaSample) -> bool:
-    """Whether it can be held to what it holds."""
+    """True if it can be held to what it holds."""
     return replica.is_sound and not replica.is_failed and not replica.may_have_lost
 
 
 def is_troubled(now: NodeSample, replica: ReplicaSample) -> bool:
-    """Whether its log may have been cut since the sample before."""
+    """True if its log may have been cut since the sample before."""
     return not is_sound(replica) or any(_tells_of(line, replica) for line in now.lines)
 
 
 def may_lose(now: NodeSample, replica: ReplicaSample) -> bool:
-    """Whether an election may lose what is committed there, as far as this node knows."""
+    """True if an election may lose what is committed there, as far as this node knows."""
     topic = now.image.topics.get(replica.topic)
     return topic is None or is_lossy(topic, now.image)
 

@@ -54,7 +54,7 @@ class NoSuchToxicError(ProxyError):
 
 
 class Toxiproxy:
-    """A running server; `start` makes one, whoever called it ends `child`."""
+    """A running server; `start` makes one, its caller ends `child`."""
 
     def __init__(self, child: Child, port: int) -> None:
         self.child = child

@@ -1,4 +1,4 @@
-"""How long acknowledgements were missing, and what producers were told in each interval. Pure."""
+"""Availability: gaps between acknowledgements, and sends' outcomes in each interval. Pure."""
 
 # Pure: decides, never acts (rule R2).
 

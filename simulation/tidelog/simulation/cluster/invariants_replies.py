@@ -167,5 +167,5 @@ def headers(records: bytes) -> Iterator[BatchHeader]:
 
 
 def _place(header: BatchHeader) -> Identity:
-    """Without the CRC: a broker may have compressed it anew, or given it its time."""
+    """Without the CRC: a broker may have recompressed it, or given it its time."""
     return identity(header)._replace(crc=0)

@@ -165,7 +165,7 @@ class _Call(Exchange[Request, Response]):
         self._begin(self._serve(handler, request), name=name)
 
     def _arrive_late(self, content: bytes) -> None:
-        """The request comes to whoever is at the address by now."""
+        """Deliver the request to the process that is at the address by now."""
         server = self._network.host_at(self._server.address)
         if server is not None:
             self._network.scheduler.deliver(

@@ -35,7 +35,7 @@ SLEEPY_RATE = 0.5
 
 
 def waits_for_moments(seed: int) -> bool:
-    """Whether a seed's storm is one of short moments."""
+    """True if a seed's storm is one of short moments."""
     return seed % 10 in LAST_DIGITS
 
 
