@@ -1,6 +1,6 @@
 """Faults: something that goes wrong and is taken back (`fault.Fault`).
 
-    fault                    does                                                  stages
+    fault                    effect                                                runs on
     nodes: Kill              SIGKILL; starts when healed. Loses nothing            both
     nodes: Terminate         SIGTERM; starts when healed                           both
     nodes: Pause             SIGSTOP; SIGCONT when healed                          both

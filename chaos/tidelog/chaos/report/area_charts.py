@@ -17,7 +17,7 @@ Measure = Callable[[ReplicaPoint], int]
 
 
 def tail_chart(figure: Figure, top: float) -> Part:
-    """Log end offset minus high watermark: what only acks=1 was told of, on an isolated leader."""
+    """Log end offset minus high watermark: on an isolated leader acknowledged to acks=1 only."""
     if figure.is_long:
         note = "records between a leader’s high watermark and its log end offset"
         return _chart(figure, top, ("Uncommitted tail", note), _leaders_tail)

@@ -117,7 +117,7 @@ class SocketClusterPort:
         """Proxies of every link, for faults that are Toxiproxy's own."""
         return self._cluster.proxies
 
-    # What is told of the run
+    # The run's record
 
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
         """See `ClusterPort`."""

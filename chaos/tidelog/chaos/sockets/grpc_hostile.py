@@ -44,6 +44,8 @@ _TYPED = frozenset(
         grpc.StatusCode.UNIMPLEMENTED,
     }
 )
+_UNKNOWN_ON_THE_WIRE = common_pb2.Error(code=common_pb2.UNKNOWN_SERVER_ERROR).SerializeToString()
+"""The field `code`: most answers lack it, and need no parsing."""
 _SHED = (grpc.StatusCode.CANCELLED, "CANCELLED")
 """The answer of gRPC's own server to a call that waited behind too many."""
 _LOST = (grpc.StatusCode.INTERNAL, "Internal error from Core")
@@ -209,7 +211,7 @@ def _is_beyond_cluster(rpc: Rpc, answer: bytes) -> bool:
 
 def _unknown_errors(rpc: Rpc, answer: bytes) -> str:
     """The errors in an answer that say that the server does not know itself."""
-    if b"\x08\x01" not in answer:
+    if _UNKNOWN_ON_THE_WIRE not in answer:
         return ""
     return "; ".join(
         error.message

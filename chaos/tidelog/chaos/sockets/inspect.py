@@ -1,4 +1,4 @@
-"""A node's inspect service: tells a run what the node holds, over a Unix socket; chaos runs only.
+"""Inspect service of a node: answers a run with samples, over a Unix socket; chaos runs only.
 
 One connection asks one question (`sample_json.py`) and gets one answer. It only looks, at what the
 node's own loop sees between two steps; all of one answer is of one moment. A node that is paused

@@ -60,7 +60,7 @@ class _Partition:
 
 
 class ReplicaFiles:
-    """`report` is told what does not hold.
+    """`report` is called for each violation.
 
     All faults are healed, and nothing was at work when the nodes stopped: what is missing has no
     excuse.
@@ -211,7 +211,7 @@ def _records(stored: StoredLog, end: int) -> Iterator[tuple[int, bytes | None]]:
         try:
             yield from ((record.offset, record.value) for record in iter_records(batch))
         except CorruptMessageError:
-            continue  # `check` has told of it.
+            continue  # `check` has reported it.
 
 
 def _checkpoint(source: Path) -> Checkpoint | None:

@@ -45,7 +45,7 @@ AFTERMATH_S = 1.0
 async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
     """The whole run. `folder`, which is there, gets its history, and logs unless all was well.
 
-    `tell` hears of what happens, as it happens. Errors: only what cancels it; any other is an
+    `tell` is called with each event as it happens. Errors: only what cancels it; any other is an
     anomaly of the record.
     """
     scenario, work = plan.scenario, work_of(plan.scenario)
@@ -156,7 +156,7 @@ class _Run:
 
     async def _tell_it(self) -> None:
         try:
-            await self._plan.scenario.tell(self._scene)
+            await self._plan.scenario.story(self._scene)
         except StoryOver:
             pass
         except LookupError as error:

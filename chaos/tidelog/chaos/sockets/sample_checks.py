@@ -4,7 +4,7 @@ However far apart they are: all here grows, or is compared only when nothing lay
 may change it. Each check yields what does not hold, as (invariant, what).
 
 What a replica promises ends when its log is damaged, failed or restarted empty: a healing log may
-be cut below its high watermark. `is_troubled` tells.
+be cut below its high watermark. See `is_troubled`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ REPORTS_MAX = 1000
 
 
 class Watch:
-    """`report` is told each invariant that does not hold, and what was seen, each thing once."""
+    """Calls `report` once for each violation, with the invariant and the facts."""
 
     def __init__(
         self, *, report: Report, limits: Limits | None = None, is_damage_expected: bool = False

@@ -1,4 +1,4 @@
-"""Port: the cluster a story is told on, what may be done to it and what is seen of it.
+"""Port: the cluster under test, the actions on it and the views of it.
 
 Two implement it: `simulation.cluster` (virtual time, one seed) and `sockets` (processes and TCP).
 What is done is awaited until it is done. What is seen is as of the last look: on sockets at most
@@ -110,7 +110,7 @@ class ClusterPort(Protocol):
 
     @property
     def now_s(self) -> float:
-        """The stage's clock."""
+        """The run's clock."""
 
     @property
     def random(self) -> Random:
@@ -136,7 +136,7 @@ class ClusterPort(Protocol):
     def patience(self) -> float:
         """Factor by which waits are longer than on an ideal machine."""
 
-    # What is told of the run
+    # The run's record
 
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
         """A fault of this kind strikes."""

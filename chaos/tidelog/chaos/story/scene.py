@@ -1,7 +1,7 @@
 """Scene of a story: its verbs for faults, waits, expectations and promises, on any cluster.
 
-Owns the words stories are told in, about one partition: partition 0 of the cluster's topic. What a
-story waits for or asserts is one of two things, and is reported as such:
+A story is about partition 0 of the cluster's topic. An unmet wait or assertion is reported as one
+of two things:
 
     unobserved   the fault did not bite, or what must come first did not: the run proves nothing
     promise      what the story claims did not hold
@@ -42,7 +42,7 @@ class StoryOver(Exception):  # noqa: N818  # the end of a story, not a fault of 
 
 
 class UnsupportedFaultError(Exception):
-    """This stage cannot do that to its nodes."""
+    """This kind of cluster does not support the fault."""
 
 
 class Scene:
@@ -109,7 +109,7 @@ class Scene:
                 self.cluster.report(PROMISE, what)
 
     def took(self, what: str, seconds: float) -> None:
-        """A fact: the longest of all that are told under this name."""
+        """Note a fact: the longest duration under this name."""
         self._longest_s[what] = max(seconds, self._longest_s.get(what, 0.0))
         self.facts[what] = f"{self._longest_s[what]:.2f} s"
 
@@ -118,7 +118,7 @@ class Scene:
             self.cluster.report(kind, what)
             raise StoryOver(what)
 
-    # The stage
+    # The run
 
     @property
     def now_s(self) -> float:
@@ -194,15 +194,15 @@ class Scene:
         """The other nodes."""
         return [one for one in self.cluster.node_ids if one not in node_ids]
 
-    # Faults; what is done below is told already
+    # Faults; the actions below note theirs themselves
 
     def strike(self, kind: str, what: str, *node_ids: int) -> None:
-        """Tell of a fault that begins."""
+        """Note that a fault begins."""
         self._changed_s = self.now_s
         self.cluster.count(kind, what, *node_ids)
 
     def over(self, kind: str, what: str, *node_ids: int) -> None:
-        """Tell that it is taken back."""
+        """Note that a fault is taken back."""
         self._changed_s = self.now_s
         self.cluster.over(kind, what, *node_ids)
 
@@ -467,7 +467,7 @@ class Scene:
 
     # What nodes say
 
-    def told(self, event: str, node_id: int | None = None, **fields: object) -> list[LogLine]:
+    def logged(self, event: str, node_id: int | None = None, **fields: object) -> list[LogLine]:
         """Log lines of nodes with this event and these fields."""
         return [
             line
@@ -477,13 +477,13 @@ class Scene:
             and all(line.fields.get(name) == value for name, value in fields.items())
         ]
 
-    def told_here(self, event: str, node_id: int | None = None) -> list[LogLine]:
+    def logged_here(self, event: str, node_id: int | None = None) -> list[LogLine]:
         """The same, of the story's partition."""
-        return self.told(event, node_id, partition=f"{self.topic}-0")
+        return self.logged(event, node_id, partition=f"{self.topic}-0")
 
     def truncated(self, node_id: int) -> int:
         """Number of records truncated from its log, at an epoch's end."""
-        return sum(int(line.fields["records"]) for line in self.told_here("truncated", node_id))
+        return sum(int(line.fields["records"]) for line in self.logged_here("truncated", node_id))
 
 
 def _brief(path: str) -> str:

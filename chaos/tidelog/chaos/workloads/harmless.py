@@ -1,7 +1,7 @@
 """Which requests cannot change anything, whatever a cluster makes of them. Pure.
 
 What is malformed by chance may be well formed: a flipped bit makes another topic's name. Nobody
-who sends such may be surprised that it works, so it is told apart here, for each RPC, before it is
+who sends such may be surprised that it works, so it is recognized here, for each RPC, before it is
 sent. Neither is an identity malformed that is only stolen: a true broker epoch, or a true voter's
 term, is believed, see docs/chaos/hostile-clients.md.
 """

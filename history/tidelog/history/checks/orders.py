@@ -22,7 +22,7 @@ def poll_skips(evidence: Evidence) -> Iterator[Complaint]:
 
 
 def nonmonotonic_polls(evidence: Evidence) -> Iterator[Complaint]:
-    """A consumer never goes back, unless it was told that its position is gone."""
+    """A consumer never goes back, unless it learned that its position is gone."""
     return (one for one in _polls_out_of_order(evidence) if one.kind == "nonmonotonic-poll")
 
 

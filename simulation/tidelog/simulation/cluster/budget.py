@@ -81,7 +81,7 @@ class FaultBudget:
             return False
         return self._is_free(node_id, topic, state)
 
-    # What faults tell
+    # Notes of faults
 
     def plan_cut(self, node_id: int) -> None:
         """Its power may go at any time from now on."""

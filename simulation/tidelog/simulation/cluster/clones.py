@@ -36,7 +36,7 @@ FETCH_BYTES = 1 << 20
 
 
 class Clones:
-    """Speak until told to stop; there is nothing to heal."""
+    """Calls from a clone's nodes until stopped; there is nothing to heal."""
 
     def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
         self._actions = actions

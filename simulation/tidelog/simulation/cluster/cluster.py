@@ -140,7 +140,7 @@ class SimCluster:
             machine.host = machine.node = None
         self.scheduler.close()
 
-    # Stage
+    # Machines
 
     @property
     def node_ids(self) -> Sequence[int]:

@@ -2,7 +2,7 @@
 
 Owns what is compared with it: the same offset holds the same batch for everyone and for good, base
 offsets have no gap, epochs never decrease, an idempotent producer's sequences follow each other,
-and nothing lies there that every attempt to write was told had failed. Compacted topics have no
+and no record lies there whose every attempt was answered as failed. Compacted topics have no
 page, and that of a partition is closed by an unclean election: both change what was committed.
 """
 

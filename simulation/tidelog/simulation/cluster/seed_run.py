@@ -135,7 +135,7 @@ class _Story:
             await asyncio.sleep(CONTROL_S)
             return
         if self._scenario is not None:
-            await self._scenario.tell(self.scene)
+            await self._scenario.story(self.scene)
             self._workload.is_churn_over = True
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")

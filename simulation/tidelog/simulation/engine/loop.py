@@ -161,7 +161,7 @@ class NodeLoop(asyncio.AbstractEventLoop):
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Called by asyncio; the scheduler skips cancelled timers by itself."""
 
-    # What the scheduler and the stage use
+    # Used by the scheduler and by clusters
 
     def pause(self) -> None:
         """Step it no more; what becomes ready is held."""

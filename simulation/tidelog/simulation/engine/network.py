@@ -300,7 +300,7 @@ class Connection:
         self.send(sender, "reset", b"", partial(self._broken, target))
 
     def go_silent(self) -> None:
-        """Deliver nothing more, and tell nobody."""
+        """Deliver nothing more, without a notice."""
         self._is_lossy = True
 
     def break_if_lossy(self) -> None:

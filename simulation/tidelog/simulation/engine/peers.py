@@ -139,7 +139,7 @@ class _Call(Exchange[Request, Response]):
         raise item
 
     def give_up(self) -> None:
-        """Nobody waits any more; the server is told unless it has finished."""
+        """Nobody waits any more; cancel the server's handler unless it has finished."""
         if not self._is_over:
             self._is_over = True
             self._connection.send(self._caller, "cancel", b"", self._on_cancel)

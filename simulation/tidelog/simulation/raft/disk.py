@@ -1,4 +1,4 @@
-"""A voter's disk: tells when its machine or process ends within an operation, and what is lost."""
+"""Disk of a voter: decides which operation its machine or process ends in, and what is lost."""
 
 from __future__ import annotations
 

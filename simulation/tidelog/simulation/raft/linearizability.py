@@ -6,7 +6,7 @@ history says, go on; never search twice from the same set of done operations and
 
 Keys are independent, so each is judged alone (linearizability is local). An operation whose outcome
 nobody knows may have happened at any time after its call, or never. Values are never used twice and
-every completed operation but a write tells the value it found, so that (`_without_unseen`)
+every completed operation but a write returns the value it found, so that (`_without_unseen`)
 
 - an unknown write that nobody saw can be left out: no operation that answered stood between it and
   the next change, else it would have seen it;

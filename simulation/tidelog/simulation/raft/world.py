@@ -70,7 +70,7 @@ class Voter:
 
 
 class World:
-    """The stage of one seed."""
+    """World of one seed: voters, their machines, links and clients."""
 
     def __init__(
         self,
