@@ -31,7 +31,7 @@ async def follower_paused(scene: Scene) -> None:
 
 def test_a_scenario_of_few_lines_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found = scenarios_in([sys.modules[__name__]])
-    assert len(inspect.getsource(follower_paused.tell).splitlines()) <= LINES_MAX
+    assert len(inspect.getsource(follower_paused.story).splitlines()) <= LINES_MAX
     monkeypatch.setitem(SCENARIOS, "own", found["own"])
 
     result = run_seed(1, choice="own")

@@ -27,7 +27,7 @@ def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
         async with lasting(scene, storm):
             scene.expect(storm.struck, "something struck")
         await scene.in_sync()
-        lines = scene.told(told)
+        lines = scene.logged(told)
         is_known = [line.fields.get("start_loss", "EVERYTHING") == "EVERYTHING" for line in lines]
         scene.promise(any(is_known), f"{kind} was noticed")
 

@@ -1,4 +1,4 @@
-"""A node seen from inside, by whoever has it in its process: what it holds.
+"""Inside of a node, for code in the same process.
 
 It changes nothing; no node knows of it.
 """
@@ -51,6 +51,6 @@ def followers_of(leader: Leader) -> dict[int, FollowerState]:
 
 
 def is_listed_incarnation(broker_epoch: int, node: Node) -> bool:
-    """Whether the running process is the one registered with this broker epoch."""
+    """True if the running process is the one registered with this broker epoch."""
     broker = node._broker  # noqa: SLF001
     return broker is not None and broker.lifecycle.broker_epoch == broker_epoch

@@ -65,7 +65,7 @@ class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
     is_final: bool = False
     """Read in the calm at the end; a process's last final poll reached the high watermark."""
     is_rewound: bool = False
-    """The consumer was told before this poll that its position is gone."""
+    """The consumer learned before this poll that its position is gone."""
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ class _Header(Struct):
 
 
 class _End(Struct, tag="end", omit_defaults=True):
-    """How a send ended that was written before it did."""
+    """The end of a send that was written before it ended."""
 
     number: Whole
     outcome: Outcome
@@ -66,7 +66,7 @@ def line_of(call: Send | Poll) -> str:
 
 
 def end_line(send: Send) -> str:
-    """How a send ended that was written before it did."""
+    """The end of a send that was written before it ended."""
     end = _End(send.number, send.outcome, send.ended_s, send.offset, send.reason)
     return _ENCODER.encode(end).decode()
 

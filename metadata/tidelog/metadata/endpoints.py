@@ -49,7 +49,7 @@ def endpoints_of(listeners: Iterable[Listener]) -> list[BrokerEndpoint]:
 
 
 def images_of(endpoints: Iterable[BrokerEndpoint]) -> tuple[EndpointImage, ...]:
-    """What a record says."""
+    """Return the endpoints of a record."""
     return tuple(
         EndpointImage(
             listener=one.listener,
@@ -79,7 +79,7 @@ def records_of(endpoints: Iterable[EndpointImage]) -> list[BrokerEndpoint]:
 
 
 def are_well_formed(endpoints: Iterable[BrokerEndpoint]) -> bool:
-    """Whether a broker may register with these; `ENDPOINTS_RULE` says it in words."""
+    """True if a broker may register with these; `ENDPOINTS_RULE` says it in words."""
     given = list(endpoints)
     return (
         len({one.listener for one in given}) == len(given) <= LISTENERS_MAX

@@ -1,6 +1,6 @@
 """Faults: something that goes wrong and is taken back (`fault.Fault`).
 
-    fault                    does                                                  stages
+    fault                    effect                                                runs on
     nodes: Kill              SIGKILL; starts when healed. Loses nothing            both
     nodes: Terminate         SIGTERM; starts when healed                           both
     nodes: Pause             SIGSTOP; SIGCONT when healed                          both
@@ -36,8 +36,8 @@ proxy, on the connections there are and on those to come:
 - It ends TCP on both sides. It accepts at once, then connects to the target: latency and blackholes
   never slow a connect (#123), a dead target shows as a connection that is accepted and closed, and
   TCP's own keepalive is answered by the proxy: only that of HTTP/2 crosses it.
-- `toxicity` is drawn for each connection, and drawn anew when the toxic after it in the chain comes
-  or goes. gRPC sends all calls of a channel over one connection: a toxicity below 1 strikes
+- `toxicity` is drawn for each connection, and again when the toxic after it in the chain comes or
+  goes. gRPC sends all calls of a channel over one connection: a toxicity below 1 strikes
   connections, not calls, so clients of such a story need several transports.
 - timeout drops what it is given from the moment it is there; `timeout` > 0 is not an idle time but
   how long until it closes the connection (#121; a toxic that lets data pass for a while first was

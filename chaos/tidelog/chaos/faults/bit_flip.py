@@ -1,9 +1,9 @@
 """Fault: one bit of a stored file changes behind the node's back. Nothing takes it back.
 
-A flip in a log heals when the node finds it: it reads (scrub, fetch), tells the controllers, and
-fetches anew. All else is read at a start only: flip it while the node is down (`Together` with
-`Kill`). What is made again out of the log may always be flipped (`HARMLESS`); of the rest a
-`DamageBudget` says whether it may be.
+A flip in a log heals when the node finds it: it reads (scrub, fetch), reports to the controllers,
+and fetches again. Other files are read at a start only: flip those while the node is down
+(`Together` with `Kill`). Files that are rebuilt from the log (`HARMLESS`) may always be flipped; a
+`DamageBudget` decides on the rest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Flip:
     wrong: int
 
     def is_wrong(self, cluster: ClusterPort) -> bool:
-        """Whether it still lies there."""
+        """True if it still lies there."""
         content = cluster.content(self.node_id, self.path)
         return self.byte < len(content) and content[self.byte] == self.wrong
 
@@ -46,7 +46,7 @@ class Flip:
 
 @dataclass(slots=True)
 class BitFlip:
-    """See the module. `seed` decides which file of the kind, and which bit; `flip` tells it."""
+    """See the module. `seed` decides file and bit; `flip` is the result."""
 
     kind: ClassVar[str] = "bit_flip"
     node_id: int

@@ -34,7 +34,7 @@ class Wound:
 
 
 def impaired_max(min_insync_replicas: int) -> int:
-    """How many replicas of a partition may lack records at a time: one more holds every record."""
+    """Replicas of a partition that may lack records at a time: one more holds every record."""
     return min_insync_replicas - 1
 
 

@@ -22,7 +22,7 @@ class Cuts:
     async def cut(
         self, scene: Scene, paths: tuple[Path, ...], *, kind: str, what: str, nodes: tuple[int, ...]
     ) -> None:
-        """Cut these, and tell the cluster of a fault `kind`, of `what`, that strikes `nodes`."""
+        """Cut these, and count a fault `kind`, described as `what`, that strikes `nodes`."""
         require(paths, f"{kind}: no path to cut")
         require(not self._paths, f"{kind} strikes already: {what}")
         self._paths, self._told = paths, (kind, what, nodes)

@@ -26,7 +26,7 @@ class DiskFull:
         await scene.cluster.fill(self.node_id, room_bytes=self.room_bytes)
 
     async def heal(self, scene: Scene) -> None:
-        """See `Fault`; the node opens its logs anew by itself (decision 0013)."""
+        """See `Fault`; the node reopens its logs by itself (decision 0013)."""
         await scene.cluster.make_room(self.node_id)
         scene.cluster.over(self.kind, str(self), self.node_id)
 

@@ -1,8 +1,8 @@
-"""Port: something that goes wrong and is taken back, and the errors of those who ask for it.
+"""Port: a fault, which strikes and is taken back, and its errors.
 
 Owns what every fault keeps to: `inject` returns when it strikes, `heal` when nothing of it is left.
 `heal` may be called twice, before `inject`, after an `inject` that failed, and when nodes died or
-came back meanwhile. Each tells the cluster when it begins and ends: bands of the report.
+came back meanwhile. Each reports its begin and end to the cluster's port: bands of the report.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
 
 class FaultError(Exception):
-    """A fault that makes no sense, or not now: what it was told, and what it takes."""
+    """A fault that makes no sense, or not now; the message names the wrong value."""
 
 
 class Fault(Protocol):

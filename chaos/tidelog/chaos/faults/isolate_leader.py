@@ -16,7 +16,7 @@ from tidelog.chaos.story.scene import Scene
 class IsolateLeader:
     """See the module; of the story's partition. Where nodes are both, controllers are followers.
 
-    Whom it struck (`leader`) is known once it did, whoever leads by then.
+    `leader` is the node it struck, even if another one leads by then.
     """
 
     kind: ClassVar[str] = "isolate_leader"

@@ -1,6 +1,6 @@
 """Reach of a toxic: which links, in which direction, and which share of their connections. Pure.
 
-A path `a, b` is what `a` says to `b`, whoever opened the connection: the upstream of the links
+A path `a, b` is what `a` says to `b`, no matter which side connected: the upstream of the links
 a ▶ b and the downstream of the links b ▶ a.
 """
 

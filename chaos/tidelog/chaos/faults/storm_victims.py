@@ -45,7 +45,7 @@ class Serving:
     node_id: int | None = None
     is_lossy: bool = False
     needs_start: bool = True
-    """Whether lost records return with a start only, or already while the node runs."""
+    """True if lost records return with a start only, or already while the node runs."""
 
 
 def serve(strike: Strike, cluster: ClusterPort, *, held: Collection[int]) -> Serving | None:

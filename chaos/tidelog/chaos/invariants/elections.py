@@ -9,7 +9,7 @@ from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 
 
 def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool) -> bool:
-    """Whether an election since then was allowed to lose what is committed.
+    """True if an election since then was allowed to lose what is committed.
 
     The last leader may be elected again in any topic: it lacks nothing, unless more replicas than
     is promised for lost power.
@@ -26,10 +26,10 @@ def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool)
 
 
 def is_lossy(topic: TopicImage, image: MetadataImage) -> bool:
-    """Whether it allows unclean elections."""
+    """True if it allows unclean elections."""
     return log_config(topic.configs, image.cluster_configs).unclean_leader_election_enable
 
 
 def is_compacted(topic: TopicImage, image: MetadataImage) -> bool:
-    """Whether records make way for newer ones of their keys."""
+    """True if records make way for newer ones of their keys."""
     return log_config(topic.configs, image.cluster_configs).is_compacted

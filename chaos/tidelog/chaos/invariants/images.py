@@ -14,7 +14,7 @@ from tidelog.chaos.invariants.invariant import Report
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
 
 OFFSETS_KEPT_MAX = 10_000
-"""How many of the newest offsets' images are compared."""
+"""Newest offsets whose images are compared."""
 
 View = tuple[int, int, str]
 """Node, which of its processes, and whose image of it."""

@@ -1,4 +1,4 @@
-"""How a check of an invariant speaks. Pure."""
+"""Report of a check of an invariant. Pure."""
 
 # Pure: decides, never acts (rule R2).
 

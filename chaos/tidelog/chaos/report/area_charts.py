@@ -1,4 +1,4 @@
-"""How many uncommitted records a replica holds, and how many committed ones it lacks. Pure."""
+"""Charts of uncommitted records a replica holds, and of committed ones it lacks. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Measure = Callable[[ReplicaPoint], int]
 
 
 def tail_chart(figure: Figure, top: float) -> Part:
-    """Log end offset minus high watermark: what only acks=1 was told of, on an isolated leader."""
+    """Log end offset minus high watermark: on an isolated leader acknowledged to acks=1 only."""
     if figure.is_long:
         note = "records between a leader’s high watermark and its log end offset"
         return _chart(figure, top, ("Uncommitted tail", note), _leaders_tail)
@@ -77,7 +77,7 @@ def _area(figure: Figure, scale: Scale, run: Sequence[tuple[float, int]], colour
 def _peak(
     figure: Figure, scale: Scale, values: Sequence[tuple[float, int]], *, top: float
 ) -> Markup:
-    """How much it is at most, beside it; in the title's line where there are many peaks."""
+    """Label of the maximum, beside it; in the title's line where there are many peaks."""
     at_s, most = max(values, key=lambda value: value[1], default=(0.0, 0))
     if not most:
         return NOTHING

@@ -37,7 +37,7 @@ class Figure:
         return self.time.high - self.time.low > LONG_S
 
     def sees(self, began_s: float, ended_s: float) -> bool:
-        """Whether any of it is shown."""
+        """True if any of it is shown."""
         return began_s <= self.time.high and ended_s >= self.time.low
 
     def x(self, at_s: float) -> float:

@@ -71,7 +71,7 @@ def shown_load(figure: Figure) -> list[Interval]:
 
 
 def rate_chart(figure: Figure, top: float) -> Part:
-    """Acknowledged a second; below the axis, when producers were told otherwise."""
+    """Acknowledged a second; below the axis, failed and unknown sends."""
     y_top, bottom = top + TITLE_PX, top + TITLE_PX + _RATE_PX
     load = shown_load(figure)
     if not load:
@@ -92,7 +92,7 @@ def rate_chart(figure: Figure, top: float) -> Part:
 def _trouble(
     figure: Figure, bottom: float, name: str, numbers: Sequence[tuple[Interval, int]]
 ) -> Markup:
-    """When producers were told so, and how often altogether."""
+    """Times of such outcomes, and their total number."""
     extents = [_extent(figure, interval) for interval, number in numbers if number]
     sum_ = sum(number for _, number in numbers)
     return joined(

@@ -13,7 +13,7 @@ from tidelog.chaos.report.record import ReplicaPoint
 from tidelog.chaos.report.story import Story
 
 _INSIDE, _OUTSIDE = 240, 140
-"""How many moments of the window, and of the run around it."""
+"""Moments of the window, and of the run around it."""
 _FAULTS_MAX, _FAULT_CHARACTERS = 3, 60
 _STALE_S = 3.0
 

@@ -77,7 +77,7 @@ def _replica(figure: Figure, scale: Scale, node: int, runs: list[list[ReplicaPoi
 
 
 def _standstills(figure: Figure, scale: Scale) -> list[Markup]:
-    """Brackets below the level lines; the longest is told in words."""
+    """Brackets below the level lines; the longest has words."""
     seen = [
         still for still in figure.story.standstills if figure.sees(still.began_s, still.ended_s)
     ]

@@ -115,7 +115,7 @@ def _key(name: str, value: str, *, rest: str = "", is_bad: bool = False) -> Mark
 
 
 def again(record: RunRecord) -> Markup:
-    """How to run it once more, and what it ran on."""
+    """The command that repeats the run, and its surroundings."""
     return section(
         "Run it again",
         element("pre", text(record.command), class_="command"),
@@ -255,7 +255,7 @@ def _kind(head: str) -> str | None:
 
 
 def _fitting(sizes: Sequence[int], limit: int) -> int:
-    """How many, from the first on, are together no longer than `limit`."""
+    """Number of leading items whose total length is within `limit`."""
     used = 0
     for number, size in enumerate(sizes):
         used += size

@@ -1,4 +1,4 @@
-"""How reports look, light and dark: colours once, then the figures, then the page.
+"""Style of reports, light and dark: colours once, then the figures, then the page.
 
 Brokers have colours that people who are colour-blind tell apart (Okabe and Ito's), and are named
 wherever they are drawn. Faults are ink; only what is wrong is red.

@@ -1,4 +1,4 @@
-"""The story of what each `acks` is worth: the same fault, three kinds of producers."""
+"""Story of the worth of each `acks`: the same fault, three kinds of producers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = {0: "0", 1: "1", ACKS_ALL: "all"}
 
 @scenario("acks", Needs(runs_on=SOCKETS_ONLY, acks=(-1, 1, 0)))
 async def acks_compared(scene: Scene) -> None:
-    """A leader is cut off under producers of acks 0, 1 and all: what is told done, what is lost."""
+    """A leader is cut off under producers of acks 0, 1 and all: acknowledged and lost records."""
     scene.at_the_end(partial(_compare, scene))
     await isolate_leader_and_return(scene, is_killed=True)
 
@@ -25,5 +25,5 @@ def _compare(scene: Scene, history: History, _: Counts) -> tuple[bool, str]:
     for acks, name in NAMES.items():
         told = [one for one in history.sends if one.acks == acks and one.outcome == "ok"]
         lost[acks] = sum(one.value not in there for one in told)
-        scene.facts[f"acks={name}"] = f"{len(told):,} told to be done, {lost[acks]:,} of them lost"
+        scene.facts[f"acks={name}"] = f"{len(told):,} acknowledged, {lost[acks]:,} of them lost"
     return not lost[ACKS_ALL], f"{lost[ACKS_ALL]} records of acks=all are lost"

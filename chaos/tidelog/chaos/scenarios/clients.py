@@ -74,6 +74,6 @@ async def topic_recreated(scene: Scene) -> None:
 
 
 def _is_another_life(scene: Scene, topic_id: bytes) -> bool:
-    """Whether the topic is there under another id."""
+    """True if the topic is there under another id."""
     found = scene.image.topics.get(scene.topic)
     return found is not None and found.topic_id != topic_id

@@ -201,7 +201,7 @@ async def _changes_go_on(scene: Scene, sync_s: float) -> float:
 
 
 def _fenced(scene: Scene) -> list[LogLine]:
-    return scene.told("silent brokers fenced")
+    return scene.logged("silent brokers fenced")
 
 
 def _half_a_frame(journal: bytes) -> tuple[int, bytes]:

@@ -37,14 +37,14 @@ async def torn_write(scene: Scene) -> None:
         if _torn_starts(scene):
             break
     scene.expect(_torn_starts(scene), "a torn write was cut off")
-    scene.promise(not scene.told_here("log damaged"), "which is no damage")
+    scene.promise(not scene.logged_here("log damaged"), "which is no damage")
 
 
 def _torn_starts(scene: Scene) -> int:
-    """How often a start of the story's replicas cut off what the power had torn."""
+    """Starts of the story's replicas that truncated a torn write."""
     opened = [
         line
-        for line in scene.told("log opened")
+        for line in scene.logged("log opened")
         if str(line.fields["directory"]).endswith(f"/{scene.topic}-0")
     ]
     return sum(int(line.fields["truncated_bytes"]) > 0 for line in opened)
@@ -62,13 +62,13 @@ async def bit_flip_in_log(scene: Scene) -> None:
         whole = scene.content(victim, path)[byte]
         await scene.flip(victim, path, byte)
         await scene.must_come(
-            partial(scene.told_here, "log damaged", victim), "a replica found its log damaged"
+            partial(scene.logged_here, "log damaged", victim), "a replica found its log damaged"
         )
         await scene.must_come(
             partial(_has_healed, scene, victim, path, byte, whole), "a replica healed"
         )
         await scene.in_sync()
-    scene.promise(not scene.told_here("log damaged", bystander), "no other")
+    scene.promise(not scene.logged_here("log damaged", bystander), "no other")
 
 
 def _has_healed(scene: Scene, victim: int, path: str, byte: int, whole: int) -> bool:
@@ -78,7 +78,7 @@ def _has_healed(scene: Scene, victim: int, path: str, byte: int, whole: int) -> 
 
 @scenario("F34", Needs(segment_bytes=1500, is_damaging=True))
 async def spoilt_files(scene: Scene) -> None:
-    """Each kind of file beside the log is lost, then damaged: it is made again from the log."""
+    """Each kind of file beside the log is lost, then damaged: it is rebuilt from the log."""
     leader, (victim, _) = scene.cast()
     await scene.comes(lambda: len(scene.files(victim, SNAPSHOT)) > 1, "snapshots")
     beside, known = (*MADE_AGAIN, METADATA_FILE), (CHECKPOINT_FILE,)
@@ -97,7 +97,7 @@ async def spoilt_files(scene: Scene) -> None:
         await scene.start(victim)
         await scene.in_sync()
         await scene.must_come(partial(_are_read_again, scene, victim, paths), "files made again")
-    scene.promise(not scene.told_here("log damaged"), "the log itself was whole")
+    scene.promise(not scene.logged_here("log damaged"), "the log itself was whole")
     await scene.stop(leader)
     await scene.acknowledged_again()
     await scene.start(leader)
@@ -133,13 +133,13 @@ def _are_read_again(scene: Scene, victim: int, spoilt: list[str]) -> bool:
 
 @scenario("F35", Needs(runs_on=SIM_ONLY, segment_bytes=800, is_damaging=True))
 async def missing_segment(scene: Scene) -> None:
-    """A segment in the middle is missing at a start: it is told, and fetched, without a gap."""
+    """A segment in the middle is missing at a start: it is reported, and fetched, without a gap."""
     _, (victim, _) = scene.cast()
     await scene.comes(lambda: len(scene.files(victim, LOG)) >= SEGMENTS_MIN, "segments")
     await scene.kill(victim)
     await scene.vanish(victim, scene.one_of(scene.files(victim, LOG)[1:-2]))
     await scene.start(victim)
-    await scene.must_come(partial(scene.told_here, "log damaged", victim), "damage was told")
+    await scene.must_come(partial(scene.logged_here, "log damaged", victim), "damage was told")
     scene.load.is_held = True  # Where fetches are small it may never catch up else.
     await scene.must_come(
         lambda: scene.is_in_sync(victim) and victim not in scene.now.damaged, "it healed"

@@ -13,7 +13,7 @@ WRITTEN_ALONE_MIN = 3
 
 @scenario("F12")
 async def log_truncation(scene: Scene) -> None:
-    """An isolated leader with a tail nobody has returns, alive or dead: the tail goes, no more."""
+    """An isolated leader with a tail nobody has returns, alive or dead: only the tail goes."""
     for is_killed in (False, True):
         await isolate_leader_and_return(scene, is_killed=is_killed)
 
@@ -67,7 +67,7 @@ async def a_tail(scene: Scene) -> int:
 
 @scenario("F13", Needs(runs_on=SIM_ONLY))
 async def late_high_watermark(scene: Scene) -> None:
-    """A follower that had not heard of the high watermark restarts and leads: it kept it all.
+    """A follower that had not heard of the high watermark restarts and leads: it kept every record.
 
     KIP-101, scenario 1.
     """
@@ -81,8 +81,8 @@ async def late_high_watermark(scene: Scene) -> None:
     await scene.kill(first, leader)
     await scene.start(first)
     await scene.must_come(partial(scene.is_led_by, first), "the restarted one leads")
-    await scene.comes(partial(scene.told_here, "leading", first), "and knows it")
-    began = int(scene.told_here("leading", first)[-1].fields["start_offset"])
+    await scene.comes(partial(scene.logged_here, "leading", first), "and knows it")
+    began = int(scene.logged_here("leading", first)[-1].fields["start_offset"])
     scene.promise(began >= end, f"it begins at {began}, it had {end}")
     await scene.start(leader, second)
     await scene.in_sync()
@@ -124,7 +124,7 @@ async def unclean_leaders(scene: Scene) -> None:
     for node_id in scene.shuffled(replicas):
         await scene.start(node_id)
     await scene.in_sync()
-    unclean = scene.told("leader elected that may lack committed records")
+    unclean = scene.logged("leader elected that may lack committed records")
     scene.expect(len(unclean) >= len(replicas) - 1, f"{len(unclean)} unclean elections")
     scene.expect(any(map(scene.truncated, replicas)), "a tail was truncated")
 

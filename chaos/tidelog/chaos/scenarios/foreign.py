@@ -43,9 +43,9 @@ async def foreign_node(scene: Scene) -> None:
     scene.expect(await strangers.stop_foreign(victim), "the stranger was there all the while")
     scene.over("foreign_node", f"in the place of node {victim}", victim)
     for node_id in others:
-        lines = len(scene.told(REFUSED, node_id))
+        lines = len(scene.logged(REFUSED, node_id))
         scene.expect(lines, f"node {node_id} met the stranger")
-        scene.promise(lines <= LIVES, f"node {node_id} told of it in {lines} lines")
+        scene.promise(lines <= LIVES, f"node {node_id} reported it in {lines} lines")
     await scene.start(victim)
     await follows(scene, victim)
     await decides(scene)

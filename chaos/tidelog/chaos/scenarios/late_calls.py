@@ -1,6 +1,6 @@
 """Stories: calls to the controllers that arrive after their callers gave them up and asked again.
 
-Told in the simulation alone: there a single call is held. A proxy on sockets holds a connection,
+In the simulation only: there a single call can be held. A proxy on sockets holds a connection,
 on which the call's cancellation is right behind the call.
 """
 
@@ -21,7 +21,7 @@ class HeldCalls(Protocol):
 
     @property
     def count(self) -> int:
-        """How many were caught so far."""
+        """Calls caught so far."""
 
 
 @runtime_checkable
@@ -37,7 +37,7 @@ class CallHolder(Protocol):
 
 @scenario("late-isr-attempt", Needs(runs_on=SIM_ONLY))
 async def late_isr_attempt(scene: Scene) -> None:
-    """An attempt of an ISR change arrives when its leader was told no: it is refused, none is lost.
+    """An ISR change arrives after its leader was refused another: it is refused, none is lost.
 
     By the controller that said no, and by the next one.
     """
@@ -100,7 +100,7 @@ async def _late_once(scene: Scene, *, is_replaced: bool) -> None:
 
 
 def _refused(scene: Scene, leader: int) -> int:
-    lines = scene.told("late attempt refused", request="AlterPartitionRequest", broker_id=leader)
+    lines = scene.logged("late attempt refused", request="AlterPartitionRequest", broker_id=leader)
     return len(lines)
 
 

@@ -29,7 +29,7 @@ async def leader_killed(scene: Scene) -> None:
 
 @scenario("F02", Needs(has_separate_controllers=False))
 async def leader_stopped(scene: Scene) -> None:
-    """The leader stops in order: it leads no more before it ends, and leaves a mark of that."""
+    """The leader stops in order: it hands leadership over before it ends, and marks a clean end."""
     await scene.last(0.5, 1.5)
     leader = scene.leader
     await scene.stop(leader)
@@ -42,7 +42,7 @@ async def leader_stopped(scene: Scene) -> None:
 
 @scenario("F03", Needs(has_separate_controllers=False))
 async def leader_paused(scene: Scene) -> None:
-    """The leader is paused for 10 s and goes on as a zombie: nothing of it is taken."""
+    """The leader is paused for 10 s and goes on as a zombie: no answer or write of it counts."""
     await scene.last(0.5, 1.5)
     leader = scene.leader
     epoch = scene.epoch(leader)
@@ -89,7 +89,7 @@ async def too_few_in_sync(scene: Scene) -> None:
 
 @scenario("F19", Needs(is_lossy=True))
 async def unclean_election(scene: Scene) -> None:
-    """An unclean election loses what only the old leader had, and the count told is exact."""
+    """An unclean election loses what only the old leader had, and the reported count is exact."""
     await scene.last(0.5, 1.5)
     leader, followers = scene.cast()
     await scene.kill(*followers)

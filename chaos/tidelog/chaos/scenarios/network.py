@@ -50,7 +50,7 @@ FILES_SLACK = 8
 
 @runtime_checkable
 class Inspected(Protocol):
-    """A cluster whose nodes tell of their memory and files."""
+    """A cluster whose nodes report their memory and files."""
 
     def sample(self, node_id: int) -> NodeSample | None:
         """The newest; None: it is down."""
@@ -61,7 +61,7 @@ async def late_heartbeats(scene: Scene) -> None:
     """Heartbeats reach controllers 1.4 s late: decisions take longer, and no broker flaps."""
     await scene.last(0.5, 1.5)
     leader, (follower, _) = scene.cast()
-    before = len(scene.told("fenced"))
+    before = len(scene.logged("fenced"))
     paths = one_way(scene.cluster.broker_ids, scene.cluster.controller_ids)
     reach = Reach(paths, roles=frozenset({"controller"}))
     async with lasting(scene, Latency(reach, HEARTBEAT_MS, HEARTBEAT_JITTER_MS)):
@@ -73,7 +73,7 @@ async def late_heartbeats(scene: Scene) -> None:
         took_s = scene.now_s - asked_s
         scene.expect(took_s >= LATE_S / 2, f"it took {took_s:.2f} s, as long as ever")
         await scene.acknowledged_again()
-    fences = len(scene.told("fenced")) - before
+    fences = len(scene.logged("fenced")) - before
     scene.facts["brokers fenced"] = str(fences)
     limit = FENCES_MAX * len(scene.cluster.broker_ids)
     scene.promise(fences <= limit, f"{fences} times a broker was fenced")
@@ -131,7 +131,7 @@ async def slow_consumer(scene: Scene) -> None:
 
 
 def _behind(scene: Scene, group: str) -> int:
-    """How many committed records the group's reader has not read."""
+    """Committed records that the group's reader has not read."""
     name = f"reader-of-{group}-"
     polls = (
         poll for poll in reversed(scene.cluster.history.polls) if poll.process.startswith(name)
@@ -174,7 +174,7 @@ async def torn_connections(scene: Scene) -> None:
         await scene.last(0.5, 1.0)
         leader, followers = scene.cast()
         limit_bytes = scene.random.randrange(LIMIT_BYTES_MIN, LIMIT_BYTES_MAX)
-        heard = len(scene.told("fetch failed"))
+        heard = len(scene.logged("fetch failed"))
         paths: tuple[Path, ...] = (
             *one_way(scene.clients, [leader]),
             *one_way([leader], followers),
@@ -195,7 +195,7 @@ async def torn_connections(scene: Scene) -> None:
 
 
 def _failed_more(scene: Scene, failed: int) -> bool:
-    return len(scene.told("fetch failed")) > failed
+    return len(scene.logged("fetch failed")) > failed
 
 
 @scenario("F51", Needs(runs_on=SOCKETS_ONLY))
@@ -211,7 +211,7 @@ async def half_open_connections(scene: Scene) -> None:
             await scene.kill(follower)
             await scene.last(1.0, 1.0)
             files = _sample(scene, leader).open_files
-            scene.expect(files >= before, f"{before} files, then {files}: they were told")
+            scene.expect(files >= before, f"{before} files, then {files}: they were noticed")
             gone_s = scene.now_s
             await scene.must_come(partial(_has_files, scene, leader, before - 1), "dead peer found")
             took_s = scene.now_s - gone_s
@@ -232,8 +232,8 @@ def _has_files(scene: Scene, node_id: int, limit: int) -> bool:
 
 def _sample(scene: Scene, node_id: int) -> NodeSample:
     if not isinstance(scene.cluster, Inspected):
-        raise UnsupportedFaultError("only processes tell of their memory and files")
+        raise UnsupportedFaultError("only processes report their memory and files")
     sample = scene.cluster.sample(node_id)
     if sample is None:
-        raise LookupError(f"node {node_id} tells nothing")
+        raise LookupError(f"node {node_id} does not answer")
     return sample

@@ -20,14 +20,14 @@ async def starved_nodes(scene: Scene) -> None:
     await scene.last(0.5, 1.5)
     await scene.cluster.look()
     cluster, before = scene.cluster, scene.now
-    began, terms, fenced = len(cluster.history.sends), _terms(scene), len(scene.told(FENCED))
+    began, terms, fenced = len(cluster.history.sends), _terms(scene), len(scene.logged(FENCED))
     async with lasting(scene, Starve(tuple(cluster.node_ids), SHARE)):
         ends_s = scene.now_s + cluster.load_s
         while scene.now_s < ends_s:
             await scene.last(LOOK_S, LOOK_S)
             await cluster.look()
     await scene.acknowledged_again()
-    fenced = len(scene.told(FENCED)) - fenced
+    fenced = len(scene.logged(FENCED)) - fenced
     passed = {node_id: _terms(scene)[node_id] - term for node_id, term in terms.items()}
     scene.facts["elections"] = str(max(passed.values()))
     scene.facts["fenced"] = str(fenced)

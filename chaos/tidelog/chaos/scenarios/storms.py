@@ -27,7 +27,7 @@ ROUND_QUIET_S = 0.5
 
 @scenario("asymmetric")
 async def leader_mute(scene: Scene) -> None:
-    """The leader speaks to nobody but hears all: another leads, and nothing of it is believed."""
+    """The leader speaks to nobody but hears all: another leads, and none of its messages count."""
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
     end = scene.end(leader)
@@ -74,7 +74,7 @@ async def swizzled_nodes(scene: Scene) -> None:
 
 
 def _is_past(scene: Scene, partition_epoch: int) -> bool:
-    """Whether the partition's state changed since then."""
+    """True if the partition's state changed since then."""
     return scene.now.partition_epoch > partition_epoch
 
 
@@ -111,7 +111,7 @@ def _no_error(history: History, began: int) -> tuple[bool, str]:
 
 @scenario("F62", Needs(is_flushed=False, is_damaging=True, has_churn=True))
 async def storm(scene: Scene) -> None:
-    """A storm of faults, one to three at once: what is promised of each holds of all together."""
+    """A storm of faults, one to three at once: the promises of each hold for them together."""
     before, struck = scene.now.partition_epoch, list[str]()
     for _ in range(HELPINGS_MAX):
         seed = scene.random.randrange(0, SEEDS)

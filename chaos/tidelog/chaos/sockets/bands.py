@@ -8,7 +8,7 @@ from tidelog.chaos.report.record import Band
 
 
 class Bands:
-    """In the order they began; times are those of whoever tells."""
+    """In the order they began; times are the caller's."""
 
     def __init__(self) -> None:
         self._bands: list[Band] = []

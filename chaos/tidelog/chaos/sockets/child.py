@@ -63,7 +63,7 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """False as soon as it has ended, whoever ended it."""
+        """False as soon as it has ended, for any reason."""
         return self._process.poll() is None
 
     @property

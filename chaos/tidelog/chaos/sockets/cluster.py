@@ -1,7 +1,7 @@
 """A cluster of real processes, every link of which goes through a proxy of its own.
 
     FOLDER/node-4.toml        the node's configuration, true addresses only
-    FOLDER/node-4.stage.json  its proxies, and the mutant it is
+    FOLDER/node-4.setup.json  its proxies, and the mutant it is
     FOLDER/node-4.sync-ms     while its disk is slow: how much longer a sync takes
     FOLDER/node-4.log         what it said; toxiproxy.log and guardian.log beside it
     FOLDER/node-4/data/       its data
@@ -198,11 +198,11 @@ class SocketCluster:
         self._nodes[node_id].resume()
 
     def is_up(self, node_id: int) -> bool:
-        """Whether its process runs, or is paused."""
+        """True if its process runs, or is paused."""
         return self._nodes[node_id].is_up
 
     def is_paused(self, node_id: int) -> bool:
-        """Whether its process is paused."""
+        """True if its process is paused."""
         return self._nodes[node_id].is_paused
 
     def pid(self, node_id: int) -> int | None:
@@ -210,7 +210,7 @@ class SocketCluster:
         return self._nodes[node_id].pid
 
     def ended_by_themselves(self) -> dict[int, str]:
-        """The nodes whose process ended though nobody told it to, and its last words."""
+        """The nodes whose process ended unasked, and its last words."""
         ends = {node_id: node.end for node_id, node in self._nodes.items()}
         return {node_id: words for node_id, words in ends.items() if words is not None}
 

@@ -117,7 +117,7 @@ class SocketClusterPort:
         """Proxies of every link, for faults that are Toxiproxy's own."""
         return self._cluster.proxies
 
-    # What is told of the run
+    # The run's record
 
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
         """See `ClusterPort`."""
@@ -133,7 +133,7 @@ class SocketClusterPort:
         return self._bands.since(began_s)
 
     async def heal(self) -> None:
-        """Take everything back, whoever did it, and start whoever is down."""
+        """Take every fault back, and start nodes that are down."""
         await self._cluster.proxies.reset()
         self._cuts.forget()
         self._delays.forget()

@@ -50,7 +50,7 @@ class NodeDisk:
             raise DiskUnavailableError(f"cannot mount a tmpfs: {reason}; it needs root")
 
     def fill(self, *, room_bytes: int) -> None:
-        """Leave so many bytes to whoever writes, rounded down to pages. Until `make_room`.
+        """Leave room for so many bytes, rounded down to pages. Until `make_room`.
 
         Errors: `DiskUnavailableError` when it is no tmpfs, or the node writes too fast.
         """

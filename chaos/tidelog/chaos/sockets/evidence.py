@@ -44,7 +44,7 @@ class Evidence:
         self.counts: dict[str, int] = judge(world.history)[1]
         """Counts of the history, once it was judged."""
         self.rests: Sequence[tuple[float, float]] = ()
-        """When producers were told to begin nothing."""
+        """Times in which producers begin nothing."""
         self.round: Mapping[int, NodeSample | None] = {}
         """The newest samples."""
         self._cluster = cluster
@@ -77,7 +77,7 @@ class Evidence:
 
     @property
     def is_violated(self) -> bool:
-        """Whether something must not be so."""
+        """True if something must not be so."""
         return verdict_of(self.anomalies) == "violation"
 
     # At its end

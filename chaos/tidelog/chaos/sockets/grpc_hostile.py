@@ -25,7 +25,7 @@ from tidelog.v1 import common_pb2
 ANSWER_TIMEOUT_S = 20.0
 """For a call, and on a stream for each further answer."""
 FIRST_ANSWER_S = 1.0
-"""How long a stream that may be silent is listened to."""
+"""Time to wait for the first answer of a stream that may be silent."""
 _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
@@ -44,12 +44,13 @@ _TYPED = frozenset(
         grpc.StatusCode.UNIMPLEMENTED,
     }
 )
+_UNKNOWN_ON_THE_WIRE = common_pb2.Error(code=common_pb2.UNKNOWN_SERVER_ERROR).SerializeToString()
+"""The field `code`: most answers lack it, and need no parsing."""
 _SHED = (grpc.StatusCode.CANCELLED, "CANCELLED")
 """The answer of gRPC's own server to a call that waited behind too many."""
 _LOST = (grpc.StatusCode.INTERNAL, "Internal error from Core")
 """The error of gRPC's own client for a stream that ended while it wrote."""
 CONTROLLER = "tidelog.v1.Controller"
-_UNKNOWN_CODE = common_pb2.Error(code=common_pb2.UNKNOWN_SERVER_ERROR).SerializeToString()
 _TALK = ("Traceback", "Exception", 'File "', "Unexpected <class")
 
 
@@ -210,7 +211,7 @@ def _is_beyond_cluster(rpc: Rpc, answer: bytes) -> bool:
 
 def _unknown_errors(rpc: Rpc, answer: bytes) -> str:
     """The errors in an answer that say that the server does not know itself."""
-    if _UNKNOWN_CODE not in answer:
+    if _UNKNOWN_ON_THE_WIRE not in answer:
         return ""
     return "; ".join(
         error.message

@@ -1,4 +1,4 @@
-"""A node's inspect service: tells a run what the node holds, over a Unix socket; chaos runs only.
+"""Inspect service of a node: answers a run with samples, over a Unix socket; chaos runs only.
 
 One connection asks one question (`sample_json.py`) and gets one answer. It only looks, at what the
 node's own loop sees between two steps; all of one answer is of one moment. A node that is paused
@@ -38,7 +38,7 @@ class LogRing:
 
     def __init__(self) -> None:
         self.seen = 0
-        """How many there were, with those that are gone."""
+        """Lines so far, with those that are gone."""
         self._lines: deque[tuple[float, str, dict[str, Any]]] = deque(maxlen=LINES_MAX)
 
     def tap(

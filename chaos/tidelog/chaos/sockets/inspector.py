@@ -15,8 +15,8 @@ ANSWER_BYTES_MAX = 64 << 20
 class Inspector:
     """Asks one node, whichever process runs it.
 
-    `ask` tells each log line once, so let one ask; what a killed process had not told is only in
-    its log file. `peek` tells no line.
+    `ask` returns each log line once, so use one asker; lines that a killed process had not
+    returned are only in its log file. `peek` returns no line.
     """
 
     def __init__(self, socket: str) -> None:
@@ -34,7 +34,7 @@ class Inspector:
         return told.sample
 
     async def peek(self, *, timeout_s: float) -> NodeSample | None:
-        """As `ask`; its log lines are told by the next `ask`."""
+        """As `ask`; its log lines are left to the next `ask`."""
         told = await self._told(timeout_s)
         return None if told is None else replace(told.sample, lines=())
 

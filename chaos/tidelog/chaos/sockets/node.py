@@ -1,4 +1,4 @@
-"""`python -m tidelog.chaos.sockets.node --config FILE --stage FILE`: a node of a chaos run.
+"""`python -m tidelog.chaos.sockets.node --config FILE --setup FILE`: a node of a chaos run.
 
 The product's process (`tidelog.node.process`) in other surroundings: it reaches all others
 through the proxies of its own links, a run may look into it and slow its disk down, and a mutant
@@ -23,12 +23,12 @@ from tidelog.node.process import Surroundings, run_node
 
 
 def main() -> int:
-    """Run the node until it is told to stop; its exit code as of `tidelog.node`."""
+    """Run the node until a signal ends it; its exit code as of `tidelog.node`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, type=Path)
-    parser.add_argument("--stage", required=True, type=Path)
+    parser.add_argument("--setup", required=True, type=Path)
     arguments = parser.parse_args()
-    setup = NodeSetup.from_json(arguments.stage.read_text(encoding="utf-8"))
+    setup = NodeSetup.from_json(arguments.setup.read_text(encoding="utf-8"))
     if setup.mutant is not None:
         # Wrong for good: this process is a node of a test, never of a cluster in use.
         pkgutil.resolve_name(setup.mutant)()

@@ -16,7 +16,7 @@ KILL_S_MAX = 10.0
 
 
 class NodeProcess:
-    """A node, run by one process after another: `FOLDER/node-ID.toml`, `.stage.json`, `.log`.
+    """A node, run by one process after another: `FOLDER/node-ID.toml`, `.setup.json`, `.log`.
 
     With another `stem` than "node" it is another node of the same id.
     """
@@ -40,7 +40,7 @@ class NodeProcess:
     @property
     def setup_path(self) -> Path:
         """Its `NodeSetup`."""
-        return self._folder / f"{self._stem}-{self.node_id}.stage.json"
+        return self._folder / f"{self._stem}-{self.node_id}.setup.json"
 
     @property
     def log_path(self) -> Path:
@@ -49,7 +49,7 @@ class NodeProcess:
 
     @property
     def is_up(self) -> bool:
-        """Whether a process runs, or is paused."""
+        """True if a process runs, or is paused."""
         return self._child is not None and self._child.is_running
 
     @property
@@ -69,7 +69,7 @@ class NodeProcess:
         if self.is_up:
             raise ValueError(f"node {self.node_id} is up")
         module = "tidelog.chaos.sockets.node"
-        files = ["--config", str(self.config_path), "--stage", str(self.setup_path)]
+        files = ["--config", str(self.config_path), "--setup", str(self.setup_path)]
         self._log_position = self.log_path.stat().st_size if self.log_path.exists() else 0
         self._child = Child.spawn(
             [sys.executable, "-m", module, *files],
@@ -94,7 +94,7 @@ class NodeProcess:
         return False
 
     async def ended(self) -> None:
-        """Wait for an end that somebody else brought about; as one it was told."""
+        """Wait for an end that somebody else brought about, and take it as ordered."""
         if self._child is not None and await self._child.ended(within_s=KILL_S_MAX):
             self._child, self.is_paused = None, False
 

@@ -11,7 +11,7 @@ from tidelog.chaos.sockets.routed_peers import Routes
 
 @dataclass(frozen=True, slots=True)
 class NodeSetup:
-    """How a node reaches others, where it is inspected, and what is wrong with it."""
+    """A node's way to the others, its socket for inspection, and its mutant."""
 
     routes: Routes
     raft_voters: Mapping[int, str]

@@ -10,7 +10,7 @@ What gRPC makes of it, measured; what Toxiproxy does is in `toxiproxy.py`:
     disabled, or node down  breaks: UNAVAILABLE              refused: UnreachableError at once
     node paused             a call gets no answer            never READY: UnreachableError
 
-Keepalive gives up a silent connection after 15 s, no sooner. Whoever takes a cut back closes the
+Keepalive gives up a silent connection after 15 s, no sooner. Taking a cut back closes the
 connections it struck: calls on them break then, and the next connection is there within half a
 second, the most that channels back off.
 """

@@ -34,7 +34,7 @@ Key = tuple[str, int]
 
 @dataclass(slots=True)
 class Compared:
-    """How much there was to compare; nothing is no proof."""
+    """Amounts compared; nothing is no proof."""
 
     partitions: int = 0
     replicas: int = 0
@@ -44,7 +44,7 @@ class Compared:
     found_records: int = 0
     """Acknowledged ones, each at its offset."""
     remade_indexes: int = 0
-    """Files that the look-ups found wrong, and logs made anew: 0 unless a fault damaged some."""
+    """Files that the look-ups found wrong, and logs recreated: 0 unless a fault damaged some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Partition:
 
 
 class ReplicaFiles:
-    """`report` is told what does not hold.
+    """`report` is called for each violation.
 
     All faults are healed, and nothing was at work when the nodes stopped: what is missing has no
     excuse.
@@ -211,7 +211,7 @@ def _records(stored: StoredLog, end: int) -> Iterator[tuple[int, bytes | None]]:
         try:
             yield from ((record.offset, record.value) for record in iter_records(batch))
         except CorruptMessageError:
-            continue  # `check` has told of it.
+            continue  # `check` has reported it.
 
 
 def _checkpoint(source: Path) -> Checkpoint | None:
@@ -220,7 +220,7 @@ def _checkpoint(source: Path) -> Checkpoint | None:
 
 
 def _changed(source: Path, copy: Path) -> int:
-    """How many index files differ; the active segment's are longer while it is open."""
+    """Number of index files that differ; the active segment's are longer while it is open."""
     indexes = [one for kind in (INDEX, TIME_INDEX) for one in source.glob(f"*{kind}")]
     return sum(
         not (copy / index.name).read_bytes().startswith(index.read_bytes()) for index in indexes

@@ -45,7 +45,7 @@ AFTERMATH_S = 1.0
 async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
     """The whole run. `folder`, which is there, gets its history, and logs unless all was well.
 
-    `tell` hears of what happens, as it happens. Errors: only what cancels it; any other is an
+    `tell` is called with each event as it happens. Errors: only what cancels it; any other is an
     anomaly of the record.
     """
     scenario, work = plan.scenario, work_of(plan.scenario)
@@ -156,14 +156,14 @@ class _Run:
 
     async def _tell_it(self) -> None:
         try:
-            await self._plan.scenario.tell(self._scene)
+            await self._plan.scenario.story(self._scene)
         except StoryOver:
             pass
         except LookupError as error:
             self._evidence.report(FAILED, f"the story: {error}")
 
     async def _calm_down(self) -> bool:
-        """Whether it came to that. Everything is read in any case."""
+        """True if it came to that. Everything is read in any case."""
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
         if not await self._comes_to_rest("I29"):
             stopping.cancel()
@@ -174,7 +174,7 @@ class _Run:
         return await self._read_all()
 
     async def _read_all(self) -> bool:
-        """Whether that came to its end."""
+        """True if that came to its end."""
         try:
             await self._workload.read_all()
         except (TimeoutError, TidelogError) as error:

@@ -23,7 +23,7 @@ class RunPlan:
     scenario_id: str
     seed: int
     load_s: float
-    """How long the load lasts at least."""
+    """Least duration of the load."""
     is_full: bool = False
     """The catalogue's rounds, not the reduced ones."""
     is_combined: bool = False

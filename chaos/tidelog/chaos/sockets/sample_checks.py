@@ -4,7 +4,7 @@ However far apart they are: all here grows, or is compared only when nothing lay
 may change it. Each check yields what does not hold, as (invariant, what).
 
 What a replica promises ends when its log is damaged, failed or restarted empty: a healing log may
-be cut below its high watermark. `is_troubled` tells.
+be cut below its high watermark. See `is_troubled`.
 """
 
 from __future__ import annotations
@@ -102,17 +102,17 @@ def disordered_epochs(name: str, replica: ReplicaSample) -> Broken:
 
 
 def is_sound(replica: ReplicaSample) -> bool:
-    """Whether it can be held to what it holds."""
+    """True if it can be held to what it holds."""
     return replica.is_sound and not replica.is_failed and not replica.may_have_lost
 
 
 def is_troubled(now: NodeSample, replica: ReplicaSample) -> bool:
-    """Whether its log may have been cut since the sample before."""
+    """True if its log may have been cut since the sample before."""
     return not is_sound(replica) or any(_tells_of(line, replica) for line in now.lines)
 
 
 def may_lose(now: NodeSample, replica: ReplicaSample) -> bool:
-    """Whether an election may lose what is committed there, as far as this node knows."""
+    """True if an election may lose what is committed there, as far as this node knows."""
     topic = now.image.topics.get(replica.topic)
     return topic is None or is_lossy(topic, now.image)
 

@@ -34,7 +34,7 @@ class NodeChecks:
 
     def __init__(self, report: Report, *, limits: Limits, is_damage_expected: bool) -> None:
         self.compared = 0
-        """How many samples were judged."""
+        """Samples judged."""
         self._report = report
         self._limits = limits
         self._is_damage_expected = is_damage_expected

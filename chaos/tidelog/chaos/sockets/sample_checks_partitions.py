@@ -76,7 +76,7 @@ class PartitionChecks:
 
     def __init__(self, report: Report) -> None:
         self.compared: Counter[str] = Counter()
-        """How often each invariant was judged."""
+        """Judgements of each invariant."""
         self._report = report
         self._partitions: dict[tuple[str, int], _Partition] = {}
         self._damaged: set[tuple[Process, str, int]] = set()

@@ -25,7 +25,7 @@ class Question:
     pid: int = 0
     image_offset: int = -1
     lines_seen: int = 0
-    """How many lines that process had logged when it was last asked."""
+    """Lines that process had logged when it was last asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""How much longer a node's disk takes for each sync: told by the run, in a file beside the node.
+"""Extra latency of each sync of a node's disk: set by the run, in a file beside the node.
 
     FOLDER/node-4.sync-ms     in milliseconds; not there: no longer
 
-The file is read at each sync, so that a process that begins anew finds its disk as slow as it was.
+The file is read at each sync, so that a new process finds its disk as slow as it was.
 What a node writes and reads is as fast as ever.
 """
 

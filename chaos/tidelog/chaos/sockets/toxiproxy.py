@@ -1,6 +1,6 @@
 """A Toxiproxy server of the run's own, and the calls of its HTTP API: the only file that knows it.
 
-The client library keeps the server's address in its class, waits for ever unless told otherwise,
+The client library keeps the server's address in its class, waits without a limit by default,
 takes an error of the server (status 500) for an answer, and fills a server proxy by proxy. So every
 call here goes through its `APIConsumer` with the address set just before, a limit, and a look at
 the answer. A call blocks the event loop for the 3 ms it takes: 12 links are made toxic in 37 ms,
@@ -46,7 +46,7 @@ _CHECKOUT = Path(__file__).resolve().parents[4]
 
 
 class ProxyError(TidelogError):
-    """The proxy server did not do what it was told. Its text names the proxy and what it said."""
+    """The proxy server refused an order. The message names the proxy and its answer."""
 
 
 class NoSuchToxicError(ProxyError):
@@ -54,7 +54,7 @@ class NoSuchToxicError(ProxyError):
 
 
 class Toxiproxy:
-    """A running server; `start` makes one, whoever called it ends `child`."""
+    """A running server; `start` makes one, its caller ends `child`."""
 
     def __init__(self, child: Child, port: int) -> None:
         self.child = child
@@ -174,7 +174,7 @@ def _require_library() -> None:
 def _said(whom: str, url: str, what: object) -> str:
     said = what.args[0] if isinstance(what, Exception) and what.args else what
     text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-    return f"Toxiproxy, told of {whom} ({url}): {text.strip()}"
+    return f"Toxiproxy, asked for {whom} ({url}): {text.strip()}"
 
 
 def _toxic_name(toxic: ProxyToxic) -> str:

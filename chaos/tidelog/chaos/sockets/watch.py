@@ -7,7 +7,7 @@ of events explains.
 I1   replica files at the end: `replica_files`
 I2   a leader ends no lower than what an older sample of the same or an older epoch had committed
 I3   the process that a leader counted as in sync, or as eligible, holds what was committed then
-I4   with I2 and I3: the ISR as that leader knows it, and whoever leads
+I4   with I2 and I3: the ISR as that leader knows it, and for every leader
 I5   a leader's maximal ISR covers the ISR committed earlier in its epoch
 I6   `replica_files` with the history; history: lost-write, unseen
 I7   history: inconsistent-offsets, vanished
@@ -49,7 +49,7 @@ REPORTS_MAX = 1000
 
 
 class Watch:
-    """`report` is told each invariant that does not hold, and what was seen, each thing once."""
+    """Calls `report` once for each violation, with the invariant and the facts."""
 
     def __init__(
         self, *, report: Report, limits: Limits | None = None, is_damage_expected: bool = False
@@ -71,7 +71,7 @@ class Watch:
 
     @property
     def compared(self) -> Counter[str]:
-        """How often invariants were judged; `samples` counts samples."""
+        """Judgements of each invariant; `samples` counts samples."""
         return self._partitions.compared + Counter(samples=self._nodes.compared)
 
     @property

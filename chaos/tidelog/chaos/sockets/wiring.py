@@ -1,4 +1,4 @@
-"""Which address is whose: listeners, proxies, and what each source of links is told. Pure."""
+"""Addresses of listeners and proxies, and the routes of each source of links. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Port: the cluster a story is told on, what may be done to it and what is seen of it.
+"""Port: the cluster under test, the actions on it and the views of it.
 
 Two implement it: `simulation.cluster` (virtual time, one seed) and `sockets` (processes and TCP).
 What is done is awaited until it is done. What is seen is as of the last look: on sockets at most
@@ -102,15 +102,15 @@ class ClusterPort(Protocol):
 
     @property
     def session_s(self) -> float:
-        """How long a broker may be silent."""
+        """The broker session timeout."""
 
     @property
     def lag_s(self) -> float:
-        """How long a follower may lag."""
+        """The time a follower may lag."""
 
     @property
     def now_s(self) -> float:
-        """The stage's clock."""
+        """The run's clock."""
 
     @property
     def random(self) -> Random:
@@ -126,17 +126,17 @@ class ClusterPort(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Whether rounds are those of the catalogue, not the reduced ones."""
+        """True if rounds are those of the catalogue, not the reduced ones."""
 
     @property
     def load_s(self) -> float:
-        """How long the load is meant to last: what storms fill."""
+        """Planned duration of the load, which storms fill."""
 
     @property
     def patience(self) -> float:
-        """How many times longer than it should something may take before it counts as not done."""
+        """Factor by which waits are longer than on an ideal machine."""
 
-    # What is told of the run
+    # The run's record
 
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
         """A fault of this kind strikes."""
@@ -239,7 +239,7 @@ class ClusterPort(Protocol):
         """The active controller, by the newest term; None: there is none."""
 
     def is_up(self, node_id: int) -> bool:
-        """Whether its process runs, or is paused."""
+        """True if its process runs, or is paused."""
 
     def replica(self, node_id: int) -> ReplicaView | None:
         """Its replica of the story's partition; None: it is down, or the log is not open."""
@@ -248,10 +248,10 @@ class ClusterPort(Protocol):
         """The Raft term it is in; -1: it is down, or no controller."""
 
     def is_active(self, node_id: int) -> bool:
-        """Whether it believes to be the active controller."""
+        """True if it believes to be the active controller."""
 
     def metadata_offset(self, node_id: int) -> int:
-        """How far its controller has replayed the metadata; -1: it is down, or no controller."""
+        """Metadata offset of its controller; -1: it is down, or no controller."""
 
     @property
     def lines(self) -> Sequence[LogLine]:

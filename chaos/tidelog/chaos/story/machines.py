@@ -1,6 +1,6 @@
 """Port: what only machines of the simulation suffer: power cuts, and disks that fail.
 
-Whoever implements it keeps the fault budget: a record lost here is always the product's fault.
+An implementation keeps the fault budget: a record lost here is always the product's fault.
 """
 
 from __future__ import annotations
@@ -22,4 +22,4 @@ class Machines(Protocol):
         """It fails no more."""
 
     def has_recovered(self) -> bool:
-        """Whether all that cuts took was fetched again."""
+        """True if all that cuts took was fetched again."""

@@ -1,4 +1,4 @@
-"""Paths between sides, and how they are told. Pure."""
+"""Paths between sides, and their description for people. Pure."""
 
 from __future__ import annotations
 

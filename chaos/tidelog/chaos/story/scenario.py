@@ -23,7 +23,7 @@ BOTH = frozenset({SIM, SOCKETS})
 SIM_ONLY = frozenset({SIM})
 SOCKETS_ONLY = frozenset({SOCKETS})
 
-Tell = Callable[[Scene], Awaitable[None]]
+Story = Callable[[Scene], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +60,21 @@ USUAL = Needs()
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A story; the docstring of `tell` is its claim."""
+    """A story; the docstring of `story` is its claim."""
 
     scenario_id: str
-    tell: Tell
+    story: Story
     needs: Needs = USUAL
 
     @property
     def name(self) -> str:
         """The story's name, for people who do not know the ids."""
-        return getattr(self.tell, "__name__", self.scenario_id).replace("_", "-")
+        return getattr(self.story, "__name__", self.scenario_id).replace("_", "-")
 
     @property
     def claim(self) -> str:
         """The promise it tests, in a sentence or two."""
-        return " ".join((self.tell.__doc__ or "").split())
+        return " ".join((self.story.__doc__ or "").split())
 
     @property
     def topic(self) -> str:
@@ -88,10 +88,10 @@ class Scenario:
         return 1 if self.needs.is_lossy else 2
 
 
-def scenario(scenario_id: str, needs: Needs = USUAL) -> Callable[[Tell], Scenario]:
+def scenario(scenario_id: str, needs: Needs = USUAL) -> Callable[[Story], Scenario]:
     """Decorate a story; its function's name becomes the scenario's."""
 
-    def of(tell: Tell) -> Scenario:
-        return Scenario(scenario_id, tell, needs)
+    def of(story: Story) -> Scenario:
+        return Scenario(scenario_id, story, needs)
 
     return of

@@ -1,7 +1,7 @@
 """Scene of a story: its verbs for faults, waits, expectations and promises, on any cluster.
 
-Owns the words stories are told in, about one partition: partition 0 of the cluster's topic. What a
-story waits for or asserts is one of two things, and is reported as such:
+A story is about partition 0 of the cluster's topic. An unmet wait or assertion is reported as one
+of two things:
 
     unobserved   the fault did not bite, or what must come first did not: the run proves nothing
     promise      what the story claims did not hold
@@ -42,7 +42,7 @@ class StoryOver(Exception):  # noqa: N818  # the end of a story, not a fault of 
 
 
 class UnsupportedFaultError(Exception):
-    """This stage cannot do that to its nodes."""
+    """This kind of cluster does not support the fault."""
 
 
 class Scene:
@@ -109,7 +109,7 @@ class Scene:
                 self.cluster.report(PROMISE, what)
 
     def took(self, what: str, seconds: float) -> None:
-        """A fact: the longest of all that are told under this name."""
+        """Note a fact: the longest duration under this name."""
         self._longest_s[what] = max(seconds, self._longest_s.get(what, 0.0))
         self.facts[what] = f"{self._longest_s[what]:.2f} s"
 
@@ -118,7 +118,7 @@ class Scene:
             self.cluster.report(kind, what)
             raise StoryOver(what)
 
-    # The stage
+    # The run
 
     @property
     def now_s(self) -> float:
@@ -147,12 +147,12 @@ class Scene:
 
     @property
     def session_s(self) -> float:
-        """How long a broker may be silent."""
+        """The broker session timeout."""
         return self.cluster.session_s
 
     @property
     def lag_s(self) -> float:
-        """How long a follower may lag."""
+        """The time a follower may lag."""
         return self.cluster.lag_s
 
     @property
@@ -170,7 +170,7 @@ class Scene:
     # Chance and time
 
     def rounds(self, *, reduced: int, full: int) -> range:
-        """How often a story repeats itself."""
+        """Rounds of a story that repeats itself."""
         return range(full if self.cluster.is_full else reduced)
 
     async def last(self, low_s: float, high_s: float) -> None:
@@ -179,7 +179,7 @@ class Scene:
         await self.cluster.look()
 
     def happens(self, probability: float) -> bool:
-        """Whether it does this time."""
+        """True if it does this time."""
         return self.random.random() < probability
 
     def one_of(self, items: Sequence[T]) -> T:
@@ -194,15 +194,15 @@ class Scene:
         """The other nodes."""
         return [one for one in self.cluster.node_ids if one not in node_ids]
 
-    # Faults; what is done below is told already
+    # Faults; the actions below note theirs themselves
 
     def strike(self, kind: str, what: str, *node_ids: int) -> None:
-        """Tell of a fault that begins."""
+        """Note that a fault begins."""
         self._changed_s = self.now_s
         self.cluster.count(kind, what, *node_ids)
 
     def over(self, kind: str, what: str, *node_ids: int) -> None:
-        """Tell that it is taken back."""
+        """Note that a fault is taken back."""
         self._changed_s = self.now_s
         self.cluster.over(kind, what, *node_ids)
 
@@ -251,7 +251,7 @@ class Scene:
         await self.cluster.look()
 
     def is_up(self, node_id: int) -> bool:
-        """Whether its process runs, or is paused."""
+        """True if its process runs, or is paused."""
         return self.cluster.is_up(node_id)
 
     # Links
@@ -364,27 +364,27 @@ class Scene:
         return leader, [one for one in self.now.replicas if one != leader]
 
     def is_led_by(self, *node_ids: int) -> bool:
-        """Whether one of them leads, as far as anyone knows."""
+        """True if one of them leads, as far as anyone knows."""
         found = self._found
         return found is not None and found.leader_id in node_ids
 
     def isr_is(self, *node_ids: int) -> bool:
-        """Whether these are in sync, and nobody else."""
+        """True if these are in sync, and nobody else."""
         found = self._found
         return found is not None and set(found.isr) == set(node_ids)
 
     def is_in_sync(self, node_id: int) -> bool:
-        """Whether it is in the ISR."""
+        """True if it is in the ISR."""
         found = self._found
         return found is not None and node_id in found.isr
 
     def is_out(self, node_id: int) -> bool:
-        """Whether it is known not to be in the ISR."""
+        """True if it is known not to be in the ISR."""
         found = self._found
         return found is not None and node_id not in found.isr
 
     def is_fenced(self, node_id: int) -> bool:
-        """Whether controllers have given it up."""
+        """True if controllers have given it up."""
         return node_id in self.image.brokers and not self.image.is_alive(node_id)
 
     async def another_leads(self, leader: int) -> int:
@@ -406,11 +406,11 @@ class Scene:
     # Replicas
 
     def is_open(self, node_id: int) -> bool:
-        """Whether its log is."""
+        """True if its log is."""
         return self.cluster.replica(node_id) is not None
 
     def is_leading(self, node_id: int) -> bool:
-        """Whether it takes writes."""
+        """True if it takes writes."""
         replica = self.cluster.replica(node_id)
         return replica is not None and replica.is_leader
 
@@ -420,7 +420,7 @@ class Scene:
         return -1 if replica is None else replica.log_end_offset
 
     def ends_after(self, node_id: int, offset: int) -> bool:
-        """Whether its log does."""
+        """True if its log does."""
         return self.end(node_id) > offset
 
     def high_watermark(self, node_id: int) -> int:
@@ -443,7 +443,7 @@ class Scene:
     def answered(
         self, *codes: int, by: int | None = None, since_s: float = 0.0, acks: int | None = None
     ) -> int:
-        """How often producers were answered so."""
+        """Number of such answers to producers."""
         answers = self.cluster.answers
         first = bisect_left(answers, since_s, key=lambda one: one.at_s)
         return sum(
@@ -467,7 +467,7 @@ class Scene:
 
     # What nodes say
 
-    def told(self, event: str, node_id: int | None = None, **fields: object) -> list[LogLine]:
+    def logged(self, event: str, node_id: int | None = None, **fields: object) -> list[LogLine]:
         """Log lines of nodes with this event and these fields."""
         return [
             line
@@ -477,13 +477,13 @@ class Scene:
             and all(line.fields.get(name) == value for name, value in fields.items())
         ]
 
-    def told_here(self, event: str, node_id: int | None = None) -> list[LogLine]:
+    def logged_here(self, event: str, node_id: int | None = None) -> list[LogLine]:
         """The same, of the story's partition."""
-        return self.told(event, node_id, partition=f"{self.topic}-0")
+        return self.logged(event, node_id, partition=f"{self.topic}-0")
 
     def truncated(self, node_id: int) -> int:
-        """How many records were cut off its log, at an epoch's end."""
-        return sum(int(line.fields["records"]) for line in self.told_here("truncated", node_id))
+        """Number of records truncated from its log, at an epoch's end."""
+        return sum(int(line.fields["records"]) for line in self.logged_here("truncated", node_id))
 
 
 def _brief(path: str) -> str:

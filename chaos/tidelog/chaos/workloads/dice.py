@@ -24,5 +24,5 @@ class Dice:
         return values[self.randrange(0, len(values))]
 
     def happens(self, probability: float) -> bool:
-        """Whether something of this probability does."""
+        """True if something of this probability does."""
         return self.random() < probability

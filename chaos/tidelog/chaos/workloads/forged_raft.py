@@ -17,7 +17,7 @@ from tidelog.v1.raft_pb2 import AppendEntries, LogEntry, PreVoteReply, RaftMessa
 FAR = (0, 2**20, 2**31, 2**32, 2**44, 2**53, 2**61, 2**62 - 1, 2**62, 2**63 - 1, -1, -(2**63))
 """Beyond the last accepted one, 2**62 - 1, too: those end at the edge."""
 FOREIGN_LEAD = 3
-"""How many terms the log of another cluster is ahead: enough to win each vote."""
+"""Terms by which the log of another cluster is ahead: enough to win each vote."""
 _ANY = RaftMessage.DESCRIPTOR.oneofs_by_name["body"].fields
 _BODIES = tuple(field.name for field in _ANY if field.name != "hello")
 

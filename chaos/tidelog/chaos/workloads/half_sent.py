@@ -41,7 +41,7 @@ class HalfSent:
 
     @property
     def is_all_sent(self) -> bool:
-        """Whether each lacks its last bytes only."""
+        """True if each lacks its last bytes only."""
         return not self._left
 
     def begin(self) -> bytes:

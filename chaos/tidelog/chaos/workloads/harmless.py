@@ -1,7 +1,7 @@
 """Which requests cannot change anything, whatever a cluster makes of them. Pure.
 
 What is malformed by chance may be well formed: a flipped bit makes another topic's name. Nobody
-who sends such may be surprised that it works, so it is told apart here, for each RPC, before it is
+who sends such may be surprised that it works, so it is recognized here, for each RPC, before it is
 sent. Neither is an identity malformed that is only stolen: a true broker epoch, or a true voter's
 term, is believed, see docs/chaos/hostile-clients.md.
 """
@@ -26,7 +26,7 @@ Harmless = Callable[[Any, Known], bool]  # any: each takes its own request
 
 
 def is_harmless(path: str, request: Any, known: Known) -> bool:  # as above
-    """Whether the request, to this RPC, leaves a cluster where `known` is so as it is."""
+    """True if the request, to this RPC, leaves a cluster where `known` is so as it is."""
     return HARMLESS[path](request, known)
 
 
@@ -118,7 +118,7 @@ def _holds_nothing(request: Any, known: Known) -> bool:  # as above
 
 
 def _is_no_word_of_a_voter(request: Any, known: Known) -> bool:  # as above
-    """Whether the sender is no voter, or the message ends its stream: no hello came before it."""
+    """True if the sender is no voter, or the message ends its stream: no hello came before it."""
     is_voter = request.sender_id in known.controller_ids
     is_refused = not request.HasField("hello") and not 0 <= request.term < _TERMS_END
     return not is_voter or is_refused

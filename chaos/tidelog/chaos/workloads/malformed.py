@@ -104,5 +104,5 @@ class MalformedRequests:
 
 
 def _is_stream(rpc: Rpc) -> bool:
-    """Whether each request is answered; where none is, the first malformed one ends it."""
+    """True if each request is answered; where none is, the first malformed one ends it."""
     return rpc.is_request_stream and rpc.is_response_stream

@@ -50,7 +50,7 @@ def damaged_records(dice: Dice) -> bytes:
 
 
 def is_sound(records: bytes) -> bool:
-    """Whether a broker might take it: its own look, by the format's description alone."""
+    """True if a broker might take it: its own look, by the format's description alone."""
     position = 0
     while position < len(records):
         if len(records) - position < HEADER_BYTES:

@@ -20,7 +20,7 @@ POLL_MS = 400
 POLL_RECORDS_MAX = 300
 RETRY_S = 0.2
 FINAL_S_MAX, FINAL_RECORDS_PER_S = 20.0, 1_000
-"""How long reading a topic at the end may take: that, and its records' time at this pace."""
+"""Limit of reading a topic at the end: that, and its records' time at this pace."""
 
 
 class Life(Protocol):
@@ -36,7 +36,7 @@ class Life(Protocol):
 
     @property
     def is_over(self) -> bool:
-        """Whether it ends."""
+        """True if it ends."""
 
 
 class _Reader:

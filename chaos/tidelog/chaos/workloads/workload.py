@@ -1,6 +1,6 @@
 """Clients: producers with unique values, readers that read along, an admin.
 
-Owns what clients ask, and the history of what they were told. A topic's incarnation ends when its
+Owns the clients' calls, and the history of their results. A topic's incarnation ends when its
 deletion has ended; its producers and readers end before it is created again.
 """
 
@@ -42,7 +42,7 @@ class Workload:
         self.is_read = False
         """Everything there was at the end."""
         self.rests: list[tuple[float, float]] = []
-        """When producers were told to begin nothing: from, to."""
+        """Times in which producers begin nothing: from, to."""
         self._random = random
         self._held_since_s: float | None = None
         self._numbers = 0
@@ -199,7 +199,7 @@ class Workload:
         self._begin(plan, old.number + 1)
 
     async def _known_to_all(self, topic: str, before: AbstractSet[bytes]) -> None:
-        """Until every broker tells of the new incarnation, those that were cut off, too.
+        """Wait until every broker knows the new incarnation, also those that were cut off.
 
         A new client takes what it is told: by a broker that lags, the old incarnation. It reads
         that by right, and we would write it down as read in the new one. A broker that does not
@@ -211,7 +211,7 @@ class Workload:
             if len(told) == 1 and not told & (before | {b""}):
                 return
             await asyncio.sleep(REFUSED_WAIT_S)
-        self.world.note("admin", f"{topic}: not every broker tells of it after {KNOWN_S_MAX} s")
+        self.world.note("admin", f"{topic}: not every broker knows it after {KNOWN_S_MAX} s")
 
     async def _told_ids(self, topic: str) -> AbstractSet[bytes]:
         """The topic's ids by each broker; empty for one that has none, or does not answer."""

@@ -51,7 +51,7 @@ class WorldPort(Protocol):
 
     @property
     def is_diary_read(self) -> bool:
-        """Whether anyone reads what `note` is told: who has much to say asks first."""
+        """True if anyone reads what `note` is told: who has much to say asks first."""
 
     def ports(self, name: str) -> Mapping[str, Any]:
         """Keyword arguments of every client: a way to the cluster of its own, by its name."""

@@ -1,4 +1,4 @@
-"""How long acknowledgements were missing, and what producers were told in each interval. Pure."""
+"""Availability: gaps between acknowledgements, and sends' outcomes in each interval. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -16,7 +16,7 @@ Span = tuple[float, float]
 def longest_silence_s(sends: Iterable[Send], *, load: Span, rests: Sequence[Span] = ()) -> float:
     """The longest time within the load without an acknowledgement of acks=all.
 
-    Times when producers were told to begin nothing (`rests`) do not count.
+    Times in which producers begin nothing (`rests`) do not count.
     """
     began_s, ended_s = load
     moments = sorted(

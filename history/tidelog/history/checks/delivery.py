@@ -70,7 +70,7 @@ def complaints(history: History) -> list[Complaint]:
 
 
 def counts(history: History) -> dict[str, int]:
-    """How much there was of what; `lost`, without `lost_…`, is of acks=all and no lossy topic."""
+    """Counts of records; `lost`, without `lost_…`, is of acks=all and no lossy topic."""
     evidence = Evidence(history)
     return _counts(evidence, overtaken=sum(1 for _ in realtime_order(evidence)))
 

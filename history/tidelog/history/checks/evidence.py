@@ -62,7 +62,7 @@ class Partition:
 
     @property
     def is_kept(self) -> bool:
-        """Whether all that was acknowledged in it must be there at the end."""
+        """True if all that was acknowledged in it must be there at the end."""
         return self.is_newest and not self.is_lossy
 
     @cached_property
@@ -171,7 +171,7 @@ class Partition:
     def places(self) -> Iterator[Place]:
         """Every place that must hold what it was shown to hold, from all polls and acks=all.
 
-        Of a lossy topic only what the final polls showed: offsets are given anew there.
+        Of a lossy topic only what the final polls showed: offsets are reused there.
         """
         if not self.is_lossy:
             for send in self.acknowledged():
@@ -184,7 +184,7 @@ class Partition:
 
     @cached_property
     def is_one_to_one(self) -> bool:
-        """Whether, over all `places`, each offset has one value and each value one offset."""
+        """True if, over all `places`, each offset has one value and each value one offset."""
         if not self.is_read_alike:
             return False
         values = dict(self.final if self.is_lossy else self.read)

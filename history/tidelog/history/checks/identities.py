@@ -51,7 +51,7 @@ def _contradictory(evidence: Evidence) -> Iterator[Partition]:
 
 
 def failed_writes_read(evidence: Evidence) -> Iterator[Complaint]:
-    """Nobody reads what a producer was told is definitely not stored."""
+    """Nobody reads a record that was definitely refused."""
     for partition, place, send in evidence.strange_readings:
         if send is not None and send.outcome == "fail":
             what = (

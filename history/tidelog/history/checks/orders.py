@@ -22,7 +22,7 @@ def poll_skips(evidence: Evidence) -> Iterator[Complaint]:
 
 
 def nonmonotonic_polls(evidence: Evidence) -> Iterator[Complaint]:
-    """A consumer never goes back, unless it was told that its position is gone."""
+    """A consumer never goes back, unless it learned that its position is gone."""
     return (one for one in _polls_out_of_order(evidence) if one.kind == "nonmonotonic-poll")
 
 
@@ -83,7 +83,7 @@ def _overtaken(partition: Partition) -> Iterator[tuple[Send, Send]]:
 
 
 def _is_in_realtime_order(partition: Partition) -> bool:
-    """Whether surely no lasting write had ended before one at or below it began."""
+    """True if surely no lasting write had ended before one at or below it began."""
     earliest_s, above = inf, None
     for send in reversed(partition.by_offset):
         offset, ended_s = send.offset, send.ended_s
@@ -96,7 +96,7 @@ def _is_in_realtime_order(partition: Partition) -> bool:
 
 
 def _lags_s(partition: Partition) -> Iterator[float]:
-    """How long each poll's end had been below an acknowledged offset when it was invoked."""
+    """Time each poll's end had been below an acknowledged offset when it was invoked."""
     known = partition.by_offset
     if partition.is_lossy:
         known = [send for send in partition.acknowledged() if send.offset is not None]

@@ -64,7 +64,7 @@ class FaultBudget:
     # What faults ask
 
     def may_lose_power(self, node_id: int) -> bool:
-        """Whether this node's power may go now, or soon."""
+        """True if this node's power may go now, or soon."""
         self.look()
         image = newest_image(self._cluster)
         if node_id in self._tainted or not image.offset:
@@ -73,7 +73,7 @@ class FaultBudget:
         return all(self._has_room(node_id, topic, one) for topic, one in hosted)
 
     def may_damage(self, node_id: int, topic: str, partition: int) -> bool:
-        """Whether stored bytes of this replica may change behind its back."""
+        """True if stored bytes of this replica may change behind its back."""
         self.look()
         image = newest_image(self._cluster)
         state = image.partition(topic, partition)
@@ -81,7 +81,7 @@ class FaultBudget:
             return False
         return self._is_free(node_id, topic, state)
 
-    # What faults tell
+    # Notes of faults
 
     def plan_cut(self, node_id: int) -> None:
         """Its power may go at any time from now on."""

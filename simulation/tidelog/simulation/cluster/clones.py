@@ -1,7 +1,7 @@
 """Nodes of a clone of this cluster, with a cluster id of their own, that call this one's addresses.
 
 Folders were copied: their broker epochs, topic ids and leader epochs are this cluster's, their
-replicas are ahead or behind. Nothing but the cluster's id tells them apart, and whoever does not
+replicas are ahead or behind. Only the cluster's id tells them apart, and a node that does not
 compare it takes a clone's fetch for its follower's. Three of ten seeds have them, beside all
 faults and with chance of their own. They speak; whether anybody hears them is the invariants' to
 notice.
@@ -36,7 +36,7 @@ FETCH_BYTES = 1 << 20
 
 
 class Clones:
-    """Speak until told to stop; there is nothing to heal."""
+    """Calls from a clone's nodes until stopped; there is nothing to heal."""
 
     def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
         self._actions = actions

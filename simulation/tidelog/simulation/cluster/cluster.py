@@ -51,7 +51,7 @@ class Machine:
     node: Node | None = None
     starts: int = 0
     boots: int = 1
-    """How often the machine itself started."""
+    """Starts of the machine itself."""
     cut_by: Literal["", "power", "kill"] = ""
     """The process ended within an operation of its disk, which has not been cleared since."""
 
@@ -77,7 +77,7 @@ class ClientPorts:
 
 @dataclass(frozen=True, slots=True)
 class SimClusterConfig:
-    """How the stage is set up, beside its seed."""
+    """Configuration of a simulated cluster, beside its seed."""
 
     node_ids: Sequence[int] = (1, 2, 3)
     controller_ids: Sequence[int] = ()
@@ -89,7 +89,7 @@ class SimClusterConfig:
     configure: Callable[[NodeConfig], NodeConfig] = lambda config: config
     """Settings of every node."""
     is_expected: Callable[[BaseException], bool] = lambda _: False
-    """Whether an error is what faults do to a node: it fails no run, and may end a process."""
+    """True if an error is what faults do to a node: it fails no run, and may end a process."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     limits: SchedulerLimits = field(default_factory=SchedulerLimits)
 
@@ -144,7 +144,7 @@ class SimCluster:
             machine.host = machine.node = None
         self.scheduler.close()
 
-    # Stage
+    # Machines
 
     @property
     def node_ids(self) -> Sequence[int]:

@@ -27,21 +27,21 @@ KILL_PROBABILITY = 0.3
 """Probability of a kill during one of these."""
 
 LATE_S = Span(0.05, 16.0)
-"""How late a message is."""
+"""Lateness of a message."""
 SLOW_SYNC_S = Span(0.2, 3.0)
-"""How long each sync of a slow majority takes."""
+"""Duration of each sync of a slow majority."""
 SLOW_READ_S = Span(0.01, 4.0)
-"""How long a read of records takes that are not in memory."""
+"""Duration of a read of records that are not in memory."""
 SLOW_FLUSH_S = Span(0.05, 2.0)
-"""How much longer a flush of records takes, and how long the removal of a file."""
+"""Extra duration of a flush of records, and duration of a file's removal."""
 STARVED_S = Span(0.2, 3.0)
-"""How long a starved process is not stepped, again and again."""
+"""Time a starved process is not stepped, again and again."""
 SLICE_S = Span(0.002, 0.05)
-"""How long it runs in between."""
+"""Time it runs in between."""
 STEP_COST_S = Span(0.0001, 0.003)
 """Cost of each callback of a slow processor."""
 LASTS_S = Span(1.0, 8.0)
-"""How long each of these faults lasts."""
+"""Duration of each of these faults."""
 
 SPANS: Mapping[str, Span] = {
     "late_links": LATE_S,

@@ -71,7 +71,7 @@ class FaultActions:
         return True
 
     def happens(self, probability: float) -> bool:
-        """Whether it does this time."""
+        """True if it does this time."""
         return self.random.random() < probability
 
     def one_of(self, items: Sequence[T]) -> T:

@@ -36,7 +36,7 @@ DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
 
 class Faults:
-    """Strikes until told to stop; then `heal` takes all back."""
+    """Strikes until stopped; then `heal` takes every fault back."""
 
     def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
         self._actions = actions

@@ -28,7 +28,7 @@ _UNGUARDED = range(8, 16)
 
 @dataclass(slots=True)
 class Cursor:
-    """How far a log was walked: `offset` lies at `position` of the segment at `base_offset`."""
+    """Position in a walk of a log: `offset` lies at `position` of the segment at `base_offset`."""
 
     base_offset: int = -1
     position: int = 0
@@ -114,7 +114,7 @@ def broker_epoch(machine: Machine) -> int | None:
 
 
 def has_failed_log(machine: Machine) -> bool:
-    """Whether a log is out of service until the node starts again."""
+    """True if a log is out of service until the node starts again."""
     node = machine.node
     return node is not None and any(one.is_failed for one in held_by(node).values())
 
@@ -127,7 +127,7 @@ def _quorums(cluster: SimCluster) -> Iterator[tuple[int, QuorumController]]:
 
 
 def vouched_bytes(machine: Machine, topic: str, partition: int, path: str) -> int:
-    """How much of a log's file lies below the recovery point that a start would find."""
+    """Bytes of a log's file below the recovery point that a start would find."""
     hosted = None if machine.node is None else held_by(machine.node).get((topic, partition))
     log = None if hosted is None else log_of(hosted)
     saved = None if log is None else log._stable._saved  # noqa: SLF001
@@ -143,7 +143,7 @@ def vouched_bytes(machine: Machine, topic: str, partition: int, path: str) -> in
 
 
 def is_unguarded(disk: SimDisk, path: str, byte: int) -> bool:
-    """Whether this byte of a segment is a batch's length or epoch, which its CRC does not cover.
+    """True if this byte of a segment is a batch's length or epoch, which its CRC does not cover.
 
     A last batch whose length changed looks like one that a kill cut short, and is cut at a start
     (decision 0009); a changed epoch above the recovery point is believed, and truncation with it.

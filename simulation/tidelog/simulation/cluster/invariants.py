@@ -1,9 +1,9 @@
 """The invariants I1 to I15, I20, I21, I26 to I28 and I30, over the nodes of a simulated cluster.
 
-Owns when what is looked at; what must hold is in the other modules `invariants_…`:
+Owns when each is checked; the checks are in the other modules `invariants_…`:
 
     after each step     images, replicas of the node that was stepped: what changed in them
-    at each call        what brokers tell producers and consumers
+    at each call        brokers' answers to producers and consumers
     in the calm         the files of all replicas, batch by batch
 
 Reads the nodes' objects and disks, never changes anything; no node knows of it.
@@ -38,7 +38,7 @@ TASKS_MAX = 2000
 
 
 class Invariants:
-    """`report` is told each invariant that does not hold, and what was seen."""
+    """Calls `report` for each violation, with the invariant and the facts."""
 
     def __init__(self, cluster: SimCluster, report: Report) -> None:
         self._cluster = cluster

@@ -2,7 +2,7 @@
 
 Owns what is compared with it: the same offset holds the same batch for everyone and for good, base
 offsets have no gap, epochs never decrease, an idempotent producer's sequences follow each other,
-and nothing lies there that every attempt to write was told had failed. Compacted topics have no
+and no record lies there whose every attempt was answered as failed. Compacted topics have no
 page, and that of a partition is closed by an unclean election: both change what was committed.
 """
 
@@ -45,14 +45,14 @@ def identity(header: BatchHeader) -> Identity:
 
 @dataclass(slots=True)
 class Attempts:
-    """How often a batch came to a leader, and how often that was answered with a definite no."""
+    """Attempts to append a batch, and those answered with a definite error."""
 
     begun: int = 0
     refused: int = 0
 
     @property
     def is_refused(self) -> bool:
-        """Whether whoever sent it knows that it is not stored."""
+        """True if its producer knows that it is not stored."""
         return 0 < self.begun <= self.refused
 
 
@@ -78,7 +78,7 @@ class Book:
         self._exempt: set[Key] = set()  # never iterated
         self._attempts: dict[tuple[str, int, Identity], Attempts] = {}
         self.seen: Counter[str] = Counter()
-        """How much was compared."""
+        """Amounts compared."""
 
     def page(self, hosted: HostedPartition) -> Page | None:
         """The partition's; None if what is committed there may change."""
@@ -103,7 +103,7 @@ class Book:
         return None if key in self._exempt else self._pages.get(key)
 
     def compare(self, page: Page, header: BatchHeader) -> bool:
-        """Whether a batch is as the book says; True for one the book has nothing of."""
+        """True if a batch is as the book says; True for one the book has nothing of."""
         if page.end < 0 or header.base_offset >= page.end:
             return True
         self.seen["compared"] += 1

@@ -1,6 +1,6 @@
 """Invariants of leaders, and of replicas that may lead next.
 
-I3 and I4 (whoever may be elected holds all that is committed), I5 (a leader waits for all the
+I3 and I4 (every eligible replica holds all that is committed), I5 (a leader waits for all the
 controllers count on), I11 (who is counted for a high watermark holds it), I12 (enough are in sync
 when it rises).
 """
@@ -97,7 +97,7 @@ class LeaderChecks:
 
 
 def is_enough(hosted: HostedPartition, leader: Leader) -> bool:
-    """Whether the ISR has min.insync.replicas, whatever becomes of a proposal."""
+    """True if the ISR has min.insync.replicas, whatever becomes of a proposal."""
     log = log_of(hosted)
     least = 1 if log is None else log.config.min_insync_replicas
     proposed = leader.isr.committed if leader.isr.proposed is None else leader.isr.proposed

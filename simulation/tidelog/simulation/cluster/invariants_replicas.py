@@ -59,7 +59,7 @@ class _LastState:
     state: _State | None = None
     leader_epoch: int = -1
     cursor: Cursor = field(default_factory=Cursor)
-    """How far its log was compared with the book."""
+    """Position up to which its log was compared with the book."""
 
 
 class ReplicaChecks:
@@ -248,7 +248,7 @@ class ReplicaChecks:
 
 
 def is_whole(machine: Machine, found: Found) -> bool:
-    """Whether a batch can be believed: no bit of its file was ever flipped, or it has its CRC."""
+    """True if a batch can be believed: no bit of its file was ever flipped, or it has its CRC."""
     if found.header is None or found.path not in machine.disk.flipped:
         return found.header is not None
     batch = machine.disk.look(found.path, found.position, found.header.size_in_bytes)
@@ -260,7 +260,7 @@ def is_whole(machine: Machine, found: Found) -> bool:
 
 
 def _changed_twice(before: IsrState | None, now: IsrState | None) -> bool:
-    """Whether it may have risen with an ISR between these two: a broker takes images in batches."""
+    """True if it may have risen with an ISR between these two: a broker takes images in batches."""
     if before is None or now is None:
         return True
     return now.partition_epoch > before.partition_epoch + 1

@@ -1,8 +1,8 @@
 """Invariants of leaders' answers to producers and consumers, at the moment of the answer.
 
 I7 and I13 (a consumer gets committed records alone, as they are for good), I11 (the end that newer
-leaders tell is no lower, KIP-207), I12 (an acks=all success is committed), I20 (where it is said to
-be, once), I27 (what is served passes its CRC), I28 (counts definite refusals for the book).
+leaders report is no lower, KIP-207), I12 (an acks=all success is committed), I20 (at the reported
+offset, once), I27 (what is served passes its CRC), I28 (counts definite refusals for the book).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ReplyChecks:
         self._book = book
         self._report = report
         self._told: dict[Key, tuple[int, int]] = {}
-        """The newest leader epoch that told where a partition ends, and where."""
+        """The newest leader epoch that reported a partition's end, and the end."""
 
     def on_produce(self, request: ProduceRequest) -> None:
         """It has come to a broker, which has done nothing with it yet."""
@@ -83,7 +83,7 @@ class ReplyChecks:
     def on_listed(
         self, name: str, held: Held, request: ListOffsetsRequest, response: ListOffsetsResponse
     ) -> None:
-        """A broker answers it. An older leader, which knows of no newer one, may tell less."""
+        """A broker answers it. An older leader, which knows of no newer one, may report less."""
         for asked, result in zip(request.partitions, response.partitions, strict=True):
             hosted = held.get((asked.topic, asked.partition))
             is_told = asked.spec == ListOffsetsRequest.LATEST and result.offset >= 0
@@ -94,7 +94,7 @@ class ReplyChecks:
             if result.leader_epoch < epoch:
                 continue
             if result.offset < offset:
-                what = f"{name} tells that {hosted.name} ends at {result.offset}, it was {offset}"
+                what = f"{name} reports that {hosted.name} ends at {result.offset}, it was {offset}"
                 self._report("I11", what)
             self._told[key] = result.leader_epoch, result.offset
 
@@ -167,5 +167,5 @@ def headers(records: bytes) -> Iterator[BatchHeader]:
 
 
 def _place(header: BatchHeader) -> Identity:
-    """Without the CRC: a broker may have compressed it anew, or given it its time."""
+    """Without the CRC: a broker may have recompressed it, or given it its time."""
     return identity(header)._replace(crc=0)

@@ -135,7 +135,7 @@ class LateCallFaults:
         return None if pair[0] is None else (pair[0], pair[1])
 
     def _shared_isrs(self, leader: int, follower: int) -> bool:
-        """Whether the follower is in the ISR of anything that the leader leads."""
+        """True if the follower is in the ISR of anything that the leader leads."""
         return any(
             state.leader_id == leader and follower in state.isr
             for _, state in self._world.image.partitions()

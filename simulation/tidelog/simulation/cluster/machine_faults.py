@@ -118,7 +118,7 @@ class MachineFaults:
                 self._world.budget.note_flip(topic, state.partition, flip)
 
     def _flip(self, node_id: int, topic: str, partition: int, path: str) -> Flip | None:
-        """None for a byte of which nothing could tell that it changed."""
+        """Flip a bit; None for a byte whose change nothing could notice."""
         machine, random = self._world.machine(node_id), self._actions.random
         byte, bit = random.randrange(0, machine.disk.length(path)), random.randrange(0, 8)
         is_vouched = byte < vouched_bytes(machine, topic, partition, path)

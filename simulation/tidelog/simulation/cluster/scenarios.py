@@ -1,4 +1,4 @@
-"""The stories that the simulation tells, and the world each is told in.
+"""Scenarios of the simulation, and the world each runs in.
 
 Their world is drawn like a storm's, but for one topic of one partition and producers of that.
 """

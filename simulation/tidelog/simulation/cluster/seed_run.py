@@ -35,7 +35,7 @@ from tidelog.simulation.suites.timeline import Timeline
 
 READY_S_MAX = 30.0
 CONTROL_S = 8.0
-"""How long a run without faults produces."""
+"""Time for which a run without faults produces."""
 AFTERMATH_S = 2.0
 """Clients go on for so long after the last fault."""
 CALM_S_MAX = 40.0
@@ -135,7 +135,7 @@ class _Story:
             await asyncio.sleep(CONTROL_S)
             return
         if self._scenario is not None:
-            await self._scenario.tell(self.scene)
+            await self._scenario.story(self.scene)
             self._workload.is_churn_over = True
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")

@@ -26,7 +26,7 @@ class SoundReplicas:
     def sound_replica(
         self, node_id: int, topic_id: bytes, partition: int, *, broker_epoch: int | None = None
     ) -> HostedPartition | None:
-        """The replica of a running node, if its log is sound, and it has nothing bad to tell.
+        """The replica of a running node, if its log is sound, and it has no loss to report.
 
         Of the process that is registered, and with `broker_epoch` of that one.
         """

@@ -34,7 +34,7 @@ class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its
 
 
 class World:
-    """Nodes are held down only by faults (`held`); whoever else is down is started again soon."""
+    """Nodes are held down only by faults (`held`); other nodes that are down start again soon."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class World:
 
     @property
     def is_diary_read(self) -> bool:
-        """Whether anyone reads the timeline."""
+        """True if anyone reads the timeline."""
         return self.timeline.is_kept
 
     def note(self, who: str, what: str) -> None:
@@ -154,7 +154,7 @@ class World:
         return self.cluster.machines[node_id]
 
     def is_up(self, node_id: int) -> bool:
-        """Whether its process runs, or is paused."""
+        """True if its process runs, or is paused."""
         return self.machine(node_id).host is not None
 
     def start(self, node_id: int) -> None:
@@ -204,5 +204,5 @@ class World:
 
 
 def _is_expected(error: BaseException) -> bool:
-    """Disks fail here; whoever cannot go on without one ends."""
+    """Disks fail here; a process that cannot go on without one ends."""
     return isinstance(error, StorageError)

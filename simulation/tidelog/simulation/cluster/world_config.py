@@ -1,4 +1,4 @@
-"""How the world of one seed is made: nodes, topics, clients, sizes and rates, all drawn."""
+"""World of one seed: nodes, topics, clients, sizes and rates, all drawn."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class SimDisk:
 
     @property
     def sync_latency_s(self) -> float:
-        """How long a sync takes that begins now."""
+        """Duration of a sync that begins now."""
         return self._state.sync_latency_s
 
     @property
@@ -298,7 +298,7 @@ class SimDisk:
         return sum(len(content.written) for content in _contents(self._root))
 
     def room_for(self, size_bytes: int) -> int:
-        """How many of so many more bytes there is room for."""
+        """The part of so many more bytes that there is room for."""
         if self.capacity_bytes is None:
             return size_bytes
         return max(0, min(size_bytes, self.capacity_bytes - self.used_bytes()))

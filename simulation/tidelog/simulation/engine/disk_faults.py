@@ -74,7 +74,7 @@ class DiskFaults:
         self._slow_reads = [one for one in self._slow_reads if one.prefix != prefix]
 
     def read_latency_s(self, path: str) -> float:
-        """How long the read that begins now takes; 0: it is in memory."""
+        """Duration of the read that begins now; 0: it is in memory."""
         return max((one.latency_s for one in self._slow_reads if one.strikes(path)), default=0.0)
 
     def crash_at(self, number: int) -> None:
@@ -91,7 +91,7 @@ class DiskFaults:
 
     @property
     def is_cut_due(self) -> bool:
-        """Whether a `crash_at` or `end_at` has not happened yet."""
+        """True if a `crash_at` or `end_at` has not happened yet."""
         return self._cut_at is not None and not self._is_cut
 
     def fail(self, action: str, path: str, *, spared: int = 0, count: int | None = None) -> None:

@@ -1,6 +1,6 @@
 """Common part of calls and streams over the simulated network: two ends, and how each ends.
 
-As over gRPC: whoever gives up ends the handler, a crash breaks the exchange, a refusal ends it.
+As over gRPC: giving up ends the handler, a crash breaks the exchange, a refusal ends it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calls that come late: a network holds single requests while later ones overtake them.
 
 As through a proxy that keeps what it was given and sends it on its own: the caller gave up long
-ago, and whoever listens at the address by then gets the request. Owns which requests are held.
+ago, and the process that listens at the address by then gets the request. Owns the held requests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class LateCalls:
         self._most = most
         self._held: list[Callable[[], None]] = []
         self.count = 0
-        """How many were caught so far."""
+        """Calls caught so far."""
 
     def catch(self, source: str, method: str, deliver: Callable[[], None]) -> bool:
         """Hold a request that is on its way, if it is one of these."""

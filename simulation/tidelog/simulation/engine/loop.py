@@ -141,11 +141,11 @@ class NodeLoop(asyncio.AbstractEventLoop):
         return False
 
     def is_running(self) -> bool:
-        """Whether callbacks run on it."""
+        """True if callbacks run on it."""
         return not self.is_dead
 
     def is_closed(self) -> bool:
-        """Whether the node's process is gone."""
+        """True if the node's process is gone."""
         return self.is_dead
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
@@ -161,7 +161,7 @@ class NodeLoop(asyncio.AbstractEventLoop):
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Called by asyncio; the scheduler skips cancelled timers by itself."""
 
-    # What the scheduler and the stage use
+    # Used by the scheduler and by clusters
 
     def pause(self) -> None:
         """Step it no more; what becomes ready is held."""

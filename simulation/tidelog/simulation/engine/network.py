@@ -22,7 +22,7 @@ from tidelog.simulation.engine.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """How long a message is on its way: `[min, max)`, now and then `[spike_min, spike_max)`."""
+    """Latency of a message: `[min, max)`, now and then `[spike_min, spike_max)`."""
 
     latency_s_min: float = 0.0002
     latency_s_max: float = 0.002
@@ -91,7 +91,7 @@ class SimNetwork:
         self.lateness: dict[tuple[str, str], Lateness] = {}
         """Lateness of links by host names, from and to."""
         self.is_expected: Callable[[BaseException], bool] = lambda _: False
-        """Whether an error of a node is what faults do to it, and fails no run."""
+        """True if an error of a node is what faults do to it, and fails no run."""
         self._last_hosts: dict[str, Host] = {}
         self._cut_links: Counter[tuple[str, str]] = Counter()  # never iterated
         self._late_calls: list[LateCalls] = []
@@ -146,7 +146,7 @@ class SimNetwork:
                 del self._hosts[listener.advertised]
 
     def refuses(self, source: Host, address: str) -> bool:
-        """Whether a connection of `source` is refused at once: nobody listens, a kernel says so."""
+        """True if a connection of `source` is refused at once: nobody listens, a kernel says so."""
         host = self._last_hosts.get(address)
         if host is None:
             return True
@@ -184,7 +184,7 @@ class SimNetwork:
             connection.break_if_lossy()
 
     def is_cut(self, source: Host, target: Host) -> bool:
-        """Whether messages of `source` to `target` are lost now."""
+        """True if messages of `source` to `target` are lost now."""
         return (source.name, target.name) in self._cut_links
 
     def clog(self, source: str, target: str) -> None:
@@ -212,7 +212,7 @@ class SimNetwork:
         late.deliver()
 
     def comes_late(self, source: Host, method: str, deliver: Callable[[], None]) -> bool:
-        """Whether a request is held, to be delivered so."""
+        """True if a request is held, to be delivered so."""
         return any(late.catch(source.name, method, deliver) for late in self._late_calls)
 
     def held(self, source: Host, target: Host) -> list[Callable[[], None]] | None:
@@ -220,22 +220,22 @@ class SimNetwork:
         return self._clogged.get((source.name, target.name))
 
     def loses_one(self) -> bool:
-        """Whether the weather takes the next message."""
+        """True if the weather takes the next message."""
         return self.weather is not None and self._random.random() < self.weather.loss
 
     def repeats_one(self) -> bool:
-        """Whether the next request arrives twice."""
+        """True if the next request arrives twice."""
         return self.weather is not None and self._random.random() < self.weather.repeat
 
     def lateness_s(self, source: Host, target: Host) -> float:
-        """How late the next message on this link is, beside its latency."""
+        """Lateness of the next message on this link, beside its latency."""
         late = self.lateness.get((source.name, target.name))
         if late is None or self._random.random() >= late.probability:
             return 0.0
         return self._random.uniform(late.delay_s_min, late.delay_s_max)
 
     def latency_s(self) -> float:
-        """How long the next message takes."""
+        """Latency of the next message."""
         config = self._config
         if self.weather is not None:
             delay_s = self._random.uniform(0, self.weather.delay_s_max)
@@ -314,7 +314,7 @@ class Connection:
         self.send(sender, "reset", b"", partial(self._broken, target))
 
     def go_silent(self) -> None:
-        """Deliver nothing more, and tell nobody."""
+        """Deliver nothing more, without a notice."""
         self._is_lossy = True
 
     def break_if_lossy(self) -> None:

@@ -146,7 +146,7 @@ class _Call(Exchange[Request, Response]):
         raise item
 
     def give_up(self) -> None:
-        """Nobody waits any more; the server is told unless it has finished."""
+        """Nobody waits any more; cancel the server's handler unless it has finished."""
         if not self._is_over:
             self._is_over = True
             self._connection.send(self._caller, "cancel", b"", self._on_cancel)
@@ -172,7 +172,7 @@ class _Call(Exchange[Request, Response]):
         self._begin(self._serve(handler, request), name=name)
 
     def _arrive_late(self, content: bytes) -> None:
-        """The request comes to whoever is at the address by now."""
+        """Deliver the request to the process that is at the address by now."""
         server = self._network.host_at(self._address)
         if server is not None:
             self._network.scheduler.deliver(

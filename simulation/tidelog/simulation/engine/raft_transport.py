@@ -51,7 +51,7 @@ class SimRaftTransport:
         self._newest_incoming: dict[int, Connection] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._refusals: dict[int, str] = {}
-        """The last reason of each peer that was told."""
+        """The last reason given for each peer."""
 
     async def start(self, receiver: RaftReceiver) -> None:
         """See `RaftTransport.start`."""

@@ -29,6 +29,6 @@ class RunGarbage:
 
 
 def _agings() -> int:
-    """How often young objects were made old so far."""
+    """Number of times young objects were made old so far."""
     _, middle, full = gc.get_stats()
     return int(middle["collections"] + full["collections"])

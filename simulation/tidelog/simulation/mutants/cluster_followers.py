@@ -87,7 +87,7 @@ def damage_cut_in_sync(event: PartitionChanged, _broker_id: int) -> bool:
 
 @replaces(follower, "_fetch_answered")
 def diverging_answer_raises_high_watermark(event: FetchAnswered) -> list[Effect]:
-    """An answer that tells to cut the log raises the high watermark first (KAFKA-14704)."""
+    """An answer that orders a truncation raises the high watermark first (KAFKA-14704)."""
     orders = _fetch_answered(event)
     if event.diverging_epoch is None:
         return orders

@@ -204,7 +204,7 @@ def shrink_told_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> li
 
 @replaces(Replica, "_end_leadership")
 def lost_leadership_told_as_refusal(self: Replica, reason: str) -> list[Effect]:
-    """Producers that wait when leadership ends are told that nothing was appended."""
+    """Producers that wait when leadership ends get an answer that nothing was appended."""
     if self.leader is None:
         return []
     code = common_pb2.NOT_LEADER_OR_FOLLOWER
@@ -213,7 +213,7 @@ def lost_leadership_told_as_refusal(self: Replica, reason: str) -> list[Effect]:
 
 @replaces(HostedPartition, "_carry_out")
 def lost_leadership_told_as_success(self: HostedPartition, effect: Effect) -> None:
-    """Producers that wait when leadership ends are told that their records are committed."""
+    """Producers that wait when leadership ends get an acknowledgement."""
     if isinstance(effect, FailWaiters):
         self.acks_all.complete_up_to(self.log.log_end_offset)
     _carry_out(self, effect)

@@ -36,7 +36,7 @@ class ChosenLeaders:
         return max(self._world.checks.wire.leader_by_term, default=0)
 
     def is_new_leaders(self, known_term: int) -> Callable[[RaftMessage], bool]:
-        """Whether a message is the word of a leader of a later term."""
+        """True if a message is the word of a leader of a later term."""
 
         def is_wanted(message: RaftMessage) -> bool:
             return message.WhichOneof("body") in LEADERS_ONLY and message.term > known_term
@@ -107,7 +107,7 @@ class ChosenLeaders:
         return stood is not None
 
     async def leads(self, voter: Voter) -> bool:
-        """Until it leads in a new term, whoever leads now being cut off meanwhile."""
+        """Wait until it leads in a new term, with other leaders cut off meanwhile."""
         leader, known = self._world.leader(), self.known_term
         with self.cut_off(None if leader is voter else leader), self.unopposed(voter):
             if leader is voter or not await self.stands(voter):

@@ -60,7 +60,7 @@ class ContactChecks:
         """A message reached a voter, whose own term is `term`.
 
         One from too far ahead is not heard, but a step on the way there (decision 0025): after a
-        leap a voter that starts anew hears the leader's second message, not the first.
+        leap a restarted voter hears the leader's second message, not the first.
         """
         contacts = self._contacts[node_id]
         sender = message.sender_id

@@ -1,4 +1,4 @@
-"""A voter's disk: tells when its machine or process ends within an operation, and what is lost."""
+"""Disk of a voter: decides which operation its machine or process ends in, and what is lost."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class VoterDisk(SimDisk):
 
     @property
     def has_failed(self) -> bool:
-        """Whether an operation failed in this life of the voter, who may tell of it much later."""
+        """True if an operation failed in this life of the voter, who may tell of it much later."""
         return self._telling.has_struck
 
     def begin_life(self) -> None:
@@ -122,7 +122,7 @@ class VoterDisk(SimDisk):
         return None if content is None else content.stored
 
     def unsynced_sectors(self, path: str) -> int:
-        """How many sectors of this file a crash may leave as they were, or may not."""
+        """Sectors of this file that a crash may or may not leave as they were."""
         content = self._stored_content(path)
         if content is None:
             return 0

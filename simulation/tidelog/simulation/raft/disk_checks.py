@@ -54,7 +54,7 @@ class _Stored:
     """The greatest of any entry that ever was stored, removed since or not."""
 
     def holds(self, index: int, term: int | None) -> bool:
-        """Whether the entry is stored, or in a snapshot."""
+        """True if the entry is stored, or in a snapshot."""
         if index <= self.base_index:
             return True
         if index > self.base_index + len(self.terms):
@@ -62,7 +62,7 @@ class _Stored:
         return term == self.terms[index - self.base_index - 1]
 
     def keeps_vote(self, term: int, candidate: int) -> bool:
-        """Whether no later life votes for somebody else in this term.
+        """True if no later life votes for somebody else in this term.
 
         A compaction that waited through several terms stores the last one's vote alone. That
         suffices: terms never fall, so who finds a greater one on its disk is done with this.

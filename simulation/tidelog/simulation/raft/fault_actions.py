@@ -54,7 +54,7 @@ class FaultActions:
         await asyncio.sleep(self.random.uniform(low_s, high_s))
 
     def happens(self, probability: float) -> bool:
-        """Whether it does this time."""
+        """True if it does this time."""
         return self.random.random() < probability
 
     def victim(self) -> Voter:
@@ -162,7 +162,7 @@ class FaultActions:
     # Disks and processes
 
     def may_wipe(self, victim: Voter) -> bool:
-        """Whether the others hold all it may have promised."""
+        """True if the others hold all it may have promised."""
         others = [voter for voter in self.world.voters.values() if voter is not victim]
         return not victim.was_rejoining and all(_takes_part(voter) for voter in others)
 

@@ -20,7 +20,7 @@ from tidelog.simulation.raft.world import DIRECTORY, WAL_PATH, Voter, World
 KINDS_USED_MIN = 4
 PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 1.3
 OFTEN = 3
-"""How much likelier than others a kind is that needs more than one thing to go wrong."""
+"""Weight of a kind that needs more than one thing to go wrong."""
 FOCUS = (
     "fall_of_leaders",
     "relapse",

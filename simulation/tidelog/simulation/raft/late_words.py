@@ -1,4 +1,4 @@
-"""Faults that keep what voters were told in one term until it could be taken for another's."""
+"""Faults that hold messages of one term until they could be taken for another's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a history of reads, writes and compare-and-sets could be that of one register a key.
+"""True if a history of reads, writes and compare-and-sets could be that of one register a key.
 
 The search is Wing and Gong's with Lowe's memory of what was tried ("Testing for linearizability",
 2017): take any operation that no other one had to precede, see whether the register answers as the
@@ -6,7 +6,7 @@ history says, go on; never search twice from the same set of done operations and
 
 Keys are independent, so each is judged alone (linearizability is local). An operation whose outcome
 nobody knows may have happened at any time after its call, or never. Values are never used twice and
-every completed operation but a write tells the value it found, so that (`_without_unseen`)
+every completed operation but a write returns the value it found, so that (`_without_unseen`)
 
 - an unknown write that nobody saw can be left out: no operation that answered stood between it and
   the next change, else it would have seen it;
@@ -46,7 +46,7 @@ class Operation:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nobody knows if it happened."""
+        """True if nobody knows if it happened."""
         return self.returned == FOREVER
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ def complaints(history: Iterable[Operation]) -> list[str]:
 
 
 def is_linearizable(operations: Sequence[Operation]) -> bool:
-    """Whether one register, None at first, can have answered these operations of one key."""
+    """True if one register, None at first, can have answered these operations of one key."""
     closed = _without_unseen(operations)
     return closed is not None and _is_explained(closed)
 

@@ -82,7 +82,7 @@ class LogChecks:
         self._lineage: dict[tuple[int, int], tuple[int, int]] = {}
 
     def begin_life(self, node_id: int) -> None:
-        """A voter starts: what it remembers is looked at anew."""
+        """A voter starts: its memory is checked from the beginning."""
         self._copies[node_id] = _Copy()
 
     def look(

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 class KeyValueMachine:
-    """Implements `StateMachine`; tells its two listeners of all it does."""
+    """Implements `StateMachine`; notifies its two listeners of every step."""
 
     def __init__(
         self,

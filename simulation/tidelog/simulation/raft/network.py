@@ -4,7 +4,7 @@ It owns which links carry what, how long a message takes and what becomes of it;
 one. A seed has one of two kinds of network:
 
     connected   a link keeps the order of its messages until it loses one; then it is silent, is
-                found broken after a while and made anew. What the old connection still carries is
+                found broken after a while and replaced. What the old connection still carries is
                 dropped, or (`stragglers`) arrives among the messages of the new one.
     lawless     every message goes its own way: lost, late, twice, to a later life of the receiver.
                 Worse than gRPC, and than what the port `RaftTransport` promises.
@@ -45,7 +45,7 @@ class NetworkKind:
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """How messages fare while no link is cut. Probabilities are per message."""
+    """Effects on messages while no link is cut. Probabilities are per message."""
 
     loss: float = 0.0
     repeat: float = 0.0
@@ -111,7 +111,7 @@ class RaftNetwork:
             self._cuts[link] -= 1
 
     def is_cut(self, link: Link) -> bool:
-        """Whether what is sent over this link now is lost."""
+        """True if what is sent over this link now is lost."""
         return self._cuts.get(link, 0) > 0
 
     def hold(self, links: Iterable[Link]) -> None:

@@ -35,7 +35,7 @@ SLEEPY_RATE = 0.5
 
 
 def waits_for_moments(seed: int) -> bool:
-    """Whether a seed's storm is one of short moments."""
+    """True if a seed's storm is one of short moments."""
     return seed % 10 in LAST_DIGITS
 
 
@@ -139,7 +139,7 @@ class ShortMoments:
         world.drift(leader, self._random.uniform(0.97, 1.03))
 
     async def _commit_told(self, sleeper: Voter, known_term: int) -> None:
-        """Until a later leader told this voter of a commit of its own term."""
+        """Wait until a later leader reported a commit of its own term to this voter."""
         first: dict[int, int] = {}
 
         def is_wanted(message: RaftMessage) -> bool:

@@ -33,7 +33,7 @@ class StateChecks:
 
     @property
     def acknowledged(self) -> int:
-        """How many commands were acknowledged."""
+        """Number of acknowledged commands."""
         return len(self._acknowledged)
 
     def begin_life(self, node_id: int) -> None:

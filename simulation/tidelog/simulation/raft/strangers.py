@@ -26,7 +26,7 @@ LEAPS_MAX = 3
 
 
 class Strangers:
-    """Speak until told to stop; there is nothing to heal."""
+    """Sends until stopped; there is nothing to heal."""
 
     def __init__(self, world: World, random: SeededRandom, *, seed: int) -> None:
         self._world = world

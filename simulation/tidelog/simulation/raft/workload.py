@@ -104,7 +104,7 @@ class Client:
                 await self.ask("read", key, leaders[0])
 
     async def ask(self, kind: Kind, key: int, voter: Voter) -> None:
-        """Ask this voter once, whoever leads, and write the end down."""
+        """Ask this voter once, leader or not, and write the end down."""
         operation = self._new(kind, key)
         self._end(operation, await self._attempt(operation, 1, voter))
 

@@ -60,17 +60,17 @@ class Voter:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is up, started and not paused."""
+        """True if it is up, started and not paused."""
         return self.has_started and self.loop is not None and not self.loop.is_paused
 
     @property
     def is_rejoining(self) -> bool:
-        """Whether its disk is new, as far as can be seen."""
+        """True if its disk is new, as far as can be seen."""
         return self.driver is None or self.driver.status().role == REJOINING
 
 
 class World:
-    """The stage of one seed."""
+    """World of one seed: voters, their machines, links and clients."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class World:
                 self.note(voter, "has rejoined")
 
     def is_settled(self) -> bool:
-        """Whether all run, take part and have applied the same, all of it."""
+        """True if all run, take part and have applied the same, all of it."""
         drivers = [voter.driver for voter in self.voters.values() if voter.is_running]
         if len(drivers) < len(self.voters) or self.leader() is None:
             return False

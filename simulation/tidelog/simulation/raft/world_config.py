@@ -1,4 +1,4 @@
-"""How the world of one seed is made: how many voters, which network, which sizes."""
+"""World of one seed: its voters, network and sizes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Suites of simulated seeds: their runs over worker processes, and the summary.
 
 It owns the split into processes and the sums; a worker (`tidelog.simulation.suites.worker`)
-runs its seeds one by one and writes a JSON line for each. A worker may be told to apply a patch by
+runs its seeds one by one and writes a JSON line for each. A worker may apply a patch by
 name first: that is how mutants of safety rules get in, and the only way.
 """
 

@@ -12,7 +12,7 @@ class Timeline:
 
     def __init__(self, now_s: Callable[[], float], sink: Callable[[str], None] | None) -> None:
         self.is_kept = sink is not None
-        """Whether anyone reads it: who has much to say asks first."""
+        """True if anyone reads it: who has much to say asks first."""
         self._now_s = now_s
         self._sink = sink
 
