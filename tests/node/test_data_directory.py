@@ -29,7 +29,7 @@ async def test_missing_folder_is_formatted_once_and_accepted_again(tmp_path: Pat
     await format_or_check(SystemDisk(), config)
     written = (tmp_path / "node-1" / "meta.properties").read_text()
     await format_or_check(SystemDisk(), config)
-    assert written == "version=1\ncluster.id=c\nnode.id=1\n"
+    assert written == "version=2\ncluster.id=c\nnode.id=1\n"
     assert (tmp_path / "node-1" / "meta.properties").read_text() == written
 
 
@@ -51,8 +51,17 @@ async def test_folder_of_another_node_or_cluster_is_refused(
         await format_or_check(SystemDisk(), config_for(tmp_path, **other))  # type: ignore[arg-type]
 
 
+async def test_folder_of_an_earlier_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    before = "version=1\ncluster.id=c\nnode.id=1\n"
+    (tmp_path / "meta.properties").write_text(before)
+    with pytest.raises(DataDirectoryError, match=r"version=1.*reads version 2 only: move") as told:
+        await format_or_check(SystemDisk(), config_for(tmp_path))
+    assert "\n" not in told.value.message
+    assert (tmp_path / "meta.properties").read_text() == before
+
+
 async def test_torn_properties_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "meta.properties").write_text("version=1\nclus")
+    (tmp_path / "meta.properties").write_text("version=2\nclus")
     with pytest.raises(DataDirectoryError, match="says cluster"):
         await format_or_check(SystemDisk(), config_for(tmp_path))
 

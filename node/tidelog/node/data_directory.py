@@ -10,7 +10,8 @@ from tidelog.core.errors import TidelogError
 from tidelog.node.config import NodeConfig
 
 FILE_NAME = "meta.properties"
-VERSION = "1"
+VERSION = "2"
+"""Version of the folder's files and records; 1 had no listeners and other error codes."""
 PROPERTIES_BYTES_MAX = 64 * 1024
 # The first is left by a format that was interrupted before its rename, the second by
 # `lock_directory`.
@@ -46,6 +47,12 @@ async def format_or_check(disk: Disk, config: NodeConfig) -> None:
 
 
 def _check(path: str, found: dict[str, str], expected: dict[str, str]) -> None:
+    version = found.get("version")
+    if version != VERSION:
+        raise DataDirectoryError(
+            f"{path} says version={version}, and this Tidelog reads version {VERSION} only: move"
+            " the folder away to start empty, or run the Tidelog that wrote it"
+        )
     for key, value in expected.items():
         if found.get(key) != value:
             raise DataDirectoryError(
