@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.core.errors import UnreachableError
 from tidelog.net.transport import Dialled, DialOutcome
-from tidelog.v1.admin_pb2 import NodeStatusRequest
+from tidelog.v1.admin_pb2 import CreateTopicsRequest, NodeStatusRequest
 from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, FollowMetadataRequest
 from tidelog.v1.data_pb2 import (
     FetchRequest,
@@ -22,6 +22,7 @@ from tidelog.v1.data_pb2 import (
 )
 from tidelog.v1.methods import (
     BROKER_HEARTBEAT,
+    CREATE_TOPICS,
     FETCH,
     FETCH_STREAM,
     FOLLOW_METADATA,
@@ -81,6 +82,9 @@ def routed(peers: FakePeers, **more: Any) -> RoutedTransport:
         (FETCH, FetchRequest(), "proxy:1"),
         (NODE_STATUS, NodeStatusRequest(), "proxy:1"),
         (BROKER_HEARTBEAT, BrokerHeartbeatRequest(), "proxy:2"),
+        (CREATE_TOPICS, CreateTopicsRequest(), "proxy:1"),
+        (CREATE_TOPICS, CreateTopicsRequest(from_broker=True), "proxy:2"),
+        (CREATE_TOPICS, CreateTopicsRequest(forwarded=True), "proxy:2"),
     ],
 )
 async def test_a_call_takes_the_proxy_of_the_role_that_serves_it(

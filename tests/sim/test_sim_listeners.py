@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from tests.sim.sim_story import TOPIC, Story
 
 from tidelog.core.errors import CallUnauthorizedError
 from tidelog.net.listeners import CLIENT, Listener
+from tidelog.node.config import NodeConfig
+from tidelog.raft.config import ENGINES
 from tidelog.records.records import Record, encode_batch
 from tidelog.simulation.cluster.cluster import SimCluster, SimClusterConfig
 from tidelog.simulation.engine.peers import SimPeers
@@ -47,8 +50,11 @@ def two(name: str) -> tuple[Listener, ...]:
     )
 
 
-def play(story: Callable[[Story], Coroutine[Any, Any, None]]) -> None:
-    cluster = SimCluster(seed=1, config=SimClusterConfig(listeners=two))
+def play(story: Callable[[Story], Coroutine[Any, Any, None]], *, engine: str = "tidelog") -> None:
+    def configured(config: NodeConfig) -> NodeConfig:
+        return replace(config, raft=replace(config.raft, engine=engine))
+
+    cluster = SimCluster(seed=1, config=SimClusterConfig(listeners=two, configure=configured))
 
     async def tell() -> None:
         told = Story(cluster)
@@ -62,7 +68,8 @@ def play(story: Callable[[Story], Coroutine[Any, Any, None]]) -> None:
         cluster.close()
 
 
-def test_clients_write_and_read_outside_while_replicas_follow_inside() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_clients_write_and_read_outside_while_replicas_follow_inside(engine: str) -> None:
     async def story(told: Story) -> None:
         await told.produce(20)
         assert await told.read() == told.acked
@@ -75,7 +82,7 @@ def test_clients_write_and_read_outside_while_replicas_follow_inside() -> None:
         await told.until(lambda partition: len(partition.isr) == 3)
         assert await told.read() == told.acked
 
-    play(story)
+    play(story, engine=engine)
 
 
 def test_each_caller_is_told_the_addresses_of_its_listener() -> None:

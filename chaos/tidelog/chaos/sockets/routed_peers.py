@@ -28,9 +28,13 @@ On a stream of Produce requests it is the one answered, on any other the one sen
 """
 
 
-def role_of(service: str) -> Role:
-    """Which role serves a service; every node serves `Node`, as the broker it is."""
-    return "controller" if service == "tidelog.v1.Controller" else "broker"
+def role_of(service: str, request: object = None) -> Role:
+    """Role that serves a request; `Node` is served by every node, as the broker it is.
+
+    A change of `Admin` that a broker or a controller has passed on is a controller's (decision 0038).
+    """
+    is_passed_on = getattr(request, "from_broker", False) or getattr(request, "forwarded", False)
+    return "controller" if is_passed_on or service == "tidelog.v1.Controller" else "broker"
 
 
 class RoutedTransport:
@@ -58,7 +62,7 @@ class RoutedTransport:
         timeout_ms: int,
     ) -> Response:
         """See `Transport.call`."""
-        proxy = self._route(address, role_of(method.service))
+        proxy = self._route(address, role_of(method.service, request))
         if self._tap is not None:
             self._tap(address, request, None)
         response = await self._transport.call(proxy, method, request, timeout_ms=timeout_ms)
