@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 BUDGET = Path(__file__).with_name("budget.toml")
-FACTOR = 2.0
-"""How far a folder may exceed its line: what a hot machine and a random test make of it."""
+FACTOR = 3.0
+"""How far a folder may exceed its line: a busy machine alone makes 1.5 of it, up and down."""
 PHASES = ("spark", "chaos", "process")
 """Marks of tests that run alone, in their order of preference; all others are pure."""
 DEAREST = 8

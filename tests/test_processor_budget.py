@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -29,15 +31,15 @@ def test_a_folder_that_costs_clearly_more_than_its_budget_is_told() -> None:
 
     assert complaints(within, budget) == {}
     (told,) = complaints({**within, "pure.raft": 101.0 * FACTOR}, budget).values()
-    assert told.startswith("pure.raft cost 202.0 s of processor time, budget 100 s")
+    assert told.startswith("pure.raft cost 303.0 s of processor time, budget 100 s")
 
 
 def test_a_slower_machine_may_take_longer_in_proportion() -> None:
-    spent, budget = {"pure.raft": 300.0}, {"pure.raft": 100.0}
+    spent, budget = {"pure.raft": 450.0}, {"pure.raft": 100.0}
 
     assert complaints(spent, budget)
-    assert not complaints(spent, budget, scale=1.5)
-    assert complaints({"pure.raft": 150.0}, budget, scale=0.5)
+    assert not complaints(spent, budget, scale=2.0)
+    assert complaints({"pure.raft": 200.0}, budget, scale=0.5)
 
 
 def test_a_folder_without_a_budget_is_told() -> None:
@@ -82,6 +84,25 @@ def test_sums_of_workers_are_added() -> None:
 
     assert meter.spent_s() == {"pure.log": 5.0}
     assert min(meter.yardsticks_s) == 0.001
+
+
+def test_a_run_over_budget_fails_and_names_the_dearest_tests() -> None:
+    reports: list[pytest.TestReport] = []
+
+    def report_of(report: pytest.TestReport) -> None:
+        reports.append(report)
+
+    hook = SimpleNamespace(pytest_runtest_logreport=report_of)
+    session: Any = SimpleNamespace(config=SimpleNamespace(hook=hook), exitstatus=0)
+    meter = Meter()
+    meter.tests["pure.nowhere", "tests/nowhere/test_x.py::test_dear"] = 9.0
+
+    meter.pytest_sessionfinish(session)
+
+    (report,) = reports
+    assert (report.outcome, report.nodeid) == ("failed", "tests/budget.toml::pure.nowhere")
+    assert "9.0  tests/nowhere/test_x.py::test_dear" in str(report.longrepr)
+    assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
 
 
 def test_the_table_names_folders_that_are_there() -> None:
