@@ -21,12 +21,15 @@ from tidelog.broker.partition.appender import Appender
 from tidelog.broker.partition.log_upkeep import LogUpkeep
 from tidelog.broker.partition.partition import HostedPartition
 from tidelog.broker.partition.partition_folders import PartitionFolders
+from tidelog.broker.partition.partition_listeners import PartitionListeners
+from tidelog.broker.partition.partition_loader import PartitionLoader
 from tidelog.broker.partition.partition_map import PartitionMap
+from tidelog.broker.partition.partition_writer import PartitionWriter
 from tidelog.broker.partition.reader import Reader
 from tidelog.broker.partition.record_deleter import RecordDeleter
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.partition.replica_stats import ReplicaStats
-from tidelog.broker.replica.events import FollowersFenced
+from tidelog.broker.replica.events import FollowersFenced, LeadershipEnd
 from tidelog.broker.replica.leader import Leader
 from tidelog.broker.replica.replica import Replica
 from tidelog.broker.replication.alter_partition import AlterPartition, IsrProposals
@@ -82,6 +85,12 @@ class ReplicaManager:
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
         partitions = self._partitions = PartitionMap(broker_id, note)
+        self.listeners = PartitionListeners(partitions, self._background)
+        """Those of coordinators; they load and append by the next two."""
+        self.writer = PartitionWriter(
+            partitions=partitions, config=config, is_held=lambda: self.is_held
+        )
+        self.loader = PartitionLoader(partitions, config)
         self._changes = ImageChanges(self._bring_in_line, config, self._background)
         self._slots, self._beginning = asyncio.Semaphore(config.log_tasks_max), asyncio.Lock()
         self._lives: dict[str, asyncio.Task[None]] = {}
@@ -161,6 +170,7 @@ class ReplicaManager:
         for hosted in list(self._partitions.held.values()):
             self._live(hosted.name, self._close(hosted))
         await asyncio.gather(*self._lives.values())
+        await self.listeners.drain()
         await self._background.stop()
         return self._are_closed_cleanly
 
@@ -303,13 +313,13 @@ class ReplicaManager:
         topic, state = image.topics.get(key[0]), image.partition(*key)
         hosted = self._partitions.held.get(key)
         if hosted is not None and (topic is None or topic.topic_id != hosted.topic_id):
-            self._remove(hosted)
+            self._remove(hosted, LeadershipEnd.DELETED)
             hosted = None
         if topic is None or state is None:
             return
         if self._broker_id not in state.replicas:
             if hosted is not None:
-                self._remove(hosted)
+                self._remove(hosted, LeadershipEnd.DEPOSED)
             return
         config = log_config(topic.configs, image.cluster_configs)
         if hosted is None:
@@ -330,6 +340,7 @@ class ReplicaManager:
             host=self,
             clock=self._clock,
             stats=self._stats,
+            listener=self.listeners,
         )
 
     def _note_state(self, hosted: HostedPartition) -> None:
@@ -338,9 +349,9 @@ class ReplicaManager:
         if state is not None:
             self._reports.note_state(hosted, state)
 
-    def _remove(self, hosted: HostedPartition) -> None:
+    def _remove(self, hosted: HostedPartition, end: LeadershipEnd) -> None:
         del self._partitions.held[hosted.topic, hosted.partition]
-        hosted.end_service()
+        hosted.end_service(end)
         self._live(hosted.name, self._close_and_remove(hosted))
 
     def _remove_strays(self, image: MetadataImage) -> None:

@@ -9,6 +9,9 @@
     reader             Fetch, ListOffsets, OffsetForLeaderEpoch; late_loads: reads of a cold disk
     record_deleter     DeleteRecords
     purgatory          requests that wait for the ISR or for records
+    partition_listener a coordinator's view: leadership begins, ends, commits; partition_listeners
+    partition_writer   appends of coordinators; partition_loader: their reads of whole partitions
+    log_cuts           truncations that the core ordered
     partition_queue    partitions with a request to the controllers
     log_upkeep         retention, compaction, checkpoints; replica_config, replica_stats
 

@@ -7,7 +7,7 @@ requests that wait for other replicas. Owns nothing: roles, log and waiters are 
 from __future__ import annotations
 
 from tidelog.broker.partition.partition import HostedPartition
-from tidelog.broker.partition.purgatory import DelayedAnswer
+from tidelog.broker.partition.purgatory import DelayedAnswer, OffsetWaiter
 from tidelog.broker.replica.effects import (
     Answer,
     AnswerDivergingEpoch,
@@ -54,7 +54,7 @@ def append(
     records: bytes,
     *,
     acks: int,
-    answer: DelayedAnswer,
+    answer: OffsetWaiter,
     index: int,
     seen: Seen = UNSEEN,
 ) -> AppendResult:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.replica.events import FollowerIdentity
 from tidelog.core.errors import (
     InconsistentTopicIdError,
@@ -77,6 +78,15 @@ class PartitionMap:
         raise NotLeaderOrFollowerError(
             f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
         )
+
+    def led(self, leadership: Leadership) -> HostedPartition:
+        """Return the partition, which this broker leads in that epoch.
+
+        Raises the errors of `find`; `NotLeaderOrFollowerError`, `FencedLeaderEpochError`.
+        """
+        hosted = self.find(leadership.topic, leadership.partition, leadership.topic_id)
+        hosted.check_leadership(leadership.leader_epoch)
+        return hosted
 
     def note_refusal(self, what: str, topic: str, partition: int, error: Error) -> None:
         """Record in the journal that a client, or a follower, was answered `error`."""
