@@ -31,6 +31,7 @@ from tidelog.metadata.leaders import elect_leaders
 from tidelog.metadata.records import partition_change
 from tidelog.metadata.replication import alter_partition
 from tidelog.net.unread_responses import UnreadResponses
+from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.records.batch import iter_batches
 from tidelog.records.records import iter_records
 from tidelog.simulation.engine.clock import SimClock
@@ -105,7 +106,7 @@ class DataPlane:
         self._manager = manager
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
-        return await self._manager.appender.produce(request)
+        return encode_produce(await self._manager.appender.produce(decode_produce(request)))
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         return await self._manager.session().fetch(request)

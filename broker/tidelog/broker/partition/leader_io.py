@@ -30,6 +30,7 @@ from tidelog.core.memory_reads import Loaded
 from tidelog.core.wire_errors import error_message
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
 from tidelog.log.validation import UNSEEN, Seen
+from tidelog.records.batch import Buffer
 from tidelog.v1.data_pb2 import (
     FetchPartition,
     ListOffsetsRequest,
@@ -51,7 +52,7 @@ def check_may_append(hosted: HostedPartition, acks: int) -> int:
 
 def append(
     hosted: HostedPartition,
-    records: bytes,
+    records: Buffer,
     *,
     acks: int,
     answer: OffsetWaiter,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from tidelog.broker.partition.partition import HostedPartition
 from tidelog.broker.partition.partition_listener import Leadership
+from tidelog.broker.partition.produce import CurrentLeader
 from tidelog.broker.replica.events import FollowerIdentity
 from tidelog.core.errors import (
     InconsistentTopicIdError,
@@ -123,6 +124,13 @@ class PartitionMap:
         )
 
     def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:
+        """Return `current_leader` as a message."""
+        leader = self.current_leader(topic, partition)
+        if leader is None:
+            return None
+        return LeaderHint(leader_id=leader.leader_id, leader_epoch=leader.leader_epoch)
+
+    def current_leader(self, topic: str, partition: int) -> CurrentLeader | None:
         """Leader according to the image, unless that is this very broker, which just refused.
 
         Without its address, which depends on the listener that the caller came in by.
@@ -131,11 +139,8 @@ class PartitionMap:
         if state is None or state.leader_id == self._broker_id:
             return None
         if state.leader_id is None:
-            return LeaderHint(leader_epoch=state.leader_epoch)
-        return LeaderHint(
-            leader_id=state.leader_id,
-            leader_epoch=state.leader_epoch,
-        )
+            return CurrentLeader(state.leader_epoch)
+        return CurrentLeader(state.leader_epoch, state.leader_id)
 
     def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
         """Identity of a fetching replica, and whether the image allows it in an ISR."""
