@@ -15,7 +15,7 @@ from tests.log.partition_logs import batch, contents
 from tests.metadata.broker_endpoints import registered_at
 from tests.metadata.decision_contexts import decision_context
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.chance import SeededRandom
@@ -234,7 +234,7 @@ class ReplicaStage:
     def clock(self, broker_id: int) -> SimClock:
         return self._machines[broker_id].clock
 
-    def hosted(self, broker_id: int, partition: int = 0) -> HostedPartition:
+    def hosted(self, broker_id: int, partition: int = 0) -> Partition:
         return self.manager(broker_id)._partitions.held[TOPIC, partition]
 
     # The controller

@@ -19,7 +19,7 @@ from tidelog.broker.controller_link.trouble_reports import ReplicaStateReports, 
 from tidelog.broker.image_changes import ImageChanges
 from tidelog.broker.partition.appender import Appender
 from tidelog.broker.partition.log_upkeep import LogUpkeep
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_folders import PartitionFolders
 from tidelog.broker.partition.partition_listeners import PartitionListeners
 from tidelog.broker.partition.partition_loader import PartitionLoader
@@ -232,7 +232,7 @@ class ReplicaManager:
             await asyncio.sleep(SETTLE_POLL_MS / 1000)
         return True
 
-    def led_partitions(self) -> list[HostedPartition]:
+    def led_partitions(self) -> list[Partition]:
         """Partitions led by this broker."""
         held = self._partitions.held.values()
         return [hosted for hosted in held if hosted.replica.leader is not None]
@@ -257,19 +257,19 @@ class ReplicaManager:
 
     # Called by partitions on their host
 
-    def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
+    def start_fetching(self, partition: Partition, leader_id: int) -> None:
         """See `PartitionHost`."""
         self._fetchers.start_fetching(partition, leader_id)
 
-    def stop_fetching(self, partition: HostedPartition) -> None:
+    def stop_fetching(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._fetchers.stop_fetching(partition)
 
-    def propose_isr(self, partition: HostedPartition) -> None:
+    def propose_isr(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._proposals.submit(partition)
 
-    def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
+    def report_damage(self, partition: Partition, damage: Damage) -> None:
         """See `PartitionHost`."""
         log.error(
             "log damaged",
@@ -279,11 +279,11 @@ class ReplicaManager:
         )
         self._reports.submit(partition)
 
-    def report_failure(self, partition: HostedPartition) -> None:
+    def report_failure(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._reports.submit(partition)
 
-    def touch(self, partition: HostedPartition) -> None:
+    def touch(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._upkeep.touch(partition)
 
@@ -329,8 +329,8 @@ class ReplicaManager:
         self._fetchers.note_changed(hosted)
         self._note_state(hosted)
 
-    def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
-        return HostedPartition(
+    def _new_partition(self, topic: TopicImage, partition: int) -> Partition:
+        return Partition(
             topic=topic.name,
             topic_id=topic.topic_id,
             partition=partition,
@@ -343,13 +343,13 @@ class ReplicaManager:
             listener=self.listeners,
         )
 
-    def _note_state(self, hosted: HostedPartition) -> None:
+    def _note_state(self, hosted: Partition) -> None:
         """Report a disk state that differs from the image's."""
         state = self._partitions.image.partition(hosted.topic, hosted.partition)
         if state is not None:
             self._reports.note_state(hosted, state)
 
-    def _remove(self, hosted: HostedPartition, end: LeadershipEnd) -> None:
+    def _remove(self, hosted: Partition, end: LeadershipEnd) -> None:
         del self._partitions.held[hosted.topic, hosted.partition]
         hosted.end_service(end)
         self._live(hosted.name, self._close_and_remove(hosted))
@@ -387,7 +387,7 @@ class ReplicaManager:
 
         task = self._lives[name] = self.spawn(f"life-of-{name}", run())
 
-    async def _open(self, hosted: HostedPartition, config: LogConfig) -> None:
+    async def _open(self, hosted: Partition, config: LogConfig) -> None:
         try:
             partition_log = await self._folders.open_log(
                 hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
@@ -402,7 +402,7 @@ class ReplicaManager:
             hosted.open_with(partition_log)
             self._note_state(hosted)
 
-    async def _close(self, hosted: HostedPartition) -> None:
+    async def _close(self, hosted: Partition) -> None:
         self._are_closed_cleanly &= not hosted.is_failed
         try:
             await hosted.close()
@@ -411,7 +411,7 @@ class ReplicaManager:
             log.warning("log not closed cleanly", partition=hosted.name, error=str(error))
             hosted.fail(error)
 
-    async def _close_and_remove(self, hosted: HostedPartition) -> None:
+    async def _close_and_remove(self, hosted: Partition) -> None:
         await self._close(hosted)
         await self._remove_folder(hosted.topic, hosted.partition, hosted.topic_id)
 
@@ -456,7 +456,7 @@ class ReplicaManager:
             if is_known and hosted.name not in self._lives:
                 self._live(hosted.name, self._close_and_reopen(hosted))
 
-    async def _close_and_reopen(self, hosted: HostedPartition) -> None:
+    async def _close_and_reopen(self, hosted: Partition) -> None:
         await self._close(hosted)
         key, image = (hosted.topic, hosted.partition), self._partitions.image
         topic, state = image.topics.get(hosted.topic), image.partition(*key)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tidelog.broker.partition import leader_io as leading
 from tidelog.broker.partition.append_order import AppendOrder, Place
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
 from tidelog.broker.partition.purgatory import DelayedAnswer
@@ -164,7 +164,7 @@ class Appender:
         task.add_done_callback(lambda _: place.leave())
         return [task]
 
-    def _is_long(self, records: Buffer, hosted: HostedPartition) -> bool:
+    def _is_long(self, records: Buffer, hosted: Partition) -> bool:
         """True when there are compressed batches whose inflation may take long."""
         config = self._config
         return (
@@ -174,7 +174,7 @@ class Appender:
         )
 
     async def _append_in_turn(
-        self, hosted: HostedPartition, place: Place, slot: _Slot, look: _Look
+        self, hosted: Partition, place: Place, slot: _Slot, look: _Look
     ) -> None:
         try:
             config = hosted.log.config
@@ -206,7 +206,7 @@ class Appender:
             seen = seen._replace(walked=True, batches=batches)
         return seen
 
-    def _append_now(self, hosted: HostedPartition, slot: _Slot, seen: Seen = UNSEEN) -> None:
+    def _append_now(self, hosted: Partition, slot: _Slot, seen: Seen = UNSEEN) -> None:
         result = slot.result
         done = leading.append(
             hosted,
@@ -222,7 +222,7 @@ class Appender:
             if done.log_append_time_ms is not None:
                 result.log_append_time_ms = done.log_append_time_ms
 
-    def _is_exempt(self, hosted: HostedPartition) -> bool:
+    def _is_exempt(self, hosted: Partition) -> bool:
         """True when neither broker nor topic asks for an inspection of compressed batches."""
         if self._config.compressed_records_inspection:
             return False

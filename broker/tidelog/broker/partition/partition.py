@@ -82,22 +82,22 @@ log = structlog.get_logger(__name__)
 class PartitionHost(Protocol):
     """Port of a partition to its broker; called on the loop, returns at once."""
 
-    def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
+    def start_fetching(self, partition: Partition, leader_id: int) -> None:
         """Fetch from `leader_id` only."""
 
-    def stop_fetching(self, partition: HostedPartition) -> None:
+    def stop_fetching(self, partition: Partition) -> None:
         """Stop fetching."""
 
-    def propose_isr(self, partition: HostedPartition) -> None:
+    def propose_isr(self, partition: Partition) -> None:
         """Send `replica.leader.proposal()` to the controller."""
 
-    def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
+    def report_damage(self, partition: Partition, damage: Damage) -> None:
         """Report a damaged log, which is not served."""
 
-    def report_failure(self, partition: HostedPartition) -> None:
+    def report_failure(self, partition: Partition) -> None:
         """Report a failed disk, see `failure`, or a start that may have lost records."""
 
-    def touch(self, partition: HostedPartition) -> None:
+    def touch(self, partition: Partition) -> None:
         """Note that the partition's log may have changed."""
 
     def note(self, event: JournalEvent) -> None:
@@ -107,7 +107,7 @@ class PartitionHost(Protocol):
         """Run `work` in the background; its exceptions end the node."""
 
 
-class HostedPartition:
+class Partition:
     """A replica held by this broker; serves nothing until `open_with` provides its log."""
 
     def __init__(

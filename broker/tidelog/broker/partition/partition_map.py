@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.partition.produce import CurrentLeader
 from tidelog.broker.replica.events import FollowerIdentity
@@ -44,12 +44,12 @@ class PartitionMap:
 
     def __init__(self, broker_id: int, note: Callable[[Event], None] = lambda _: None) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
-        self.held: dict[tuple[str, int], HostedPartition] = {}
+        self.held: dict[tuple[str, int], Partition] = {}
         self.note = note
         """Records an event in the node's journal."""
         self._broker_id = broker_id
 
-    def find(self, topic: str, partition: int, topic_id: bytes = b"") -> HostedPartition:
+    def find(self, topic: str, partition: int, topic_id: bytes = b"") -> Partition:
         """Find an open partition; with `topic_id`, of this incarnation of the topic.
 
         Raises `KafkaError`: UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
@@ -80,7 +80,7 @@ class PartitionMap:
             f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
         )
 
-    def led(self, leadership: Leadership) -> HostedPartition:
+    def led(self, leadership: Leadership) -> Partition:
         """Return the partition, which this broker leads in that epoch.
 
         Raises the errors of `find`; `NotLeaderOrFollowerError`, `FencedLeaderEpochError`.
