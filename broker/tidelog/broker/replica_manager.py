@@ -18,9 +18,9 @@ import structlog
 from tidelog.broker.controller_link.trouble_reports import ReplicaStateReports, ReportReplicaState
 from tidelog.broker.image_changes import ImageChanges
 from tidelog.broker.partition.appender import Appender
+from tidelog.broker.partition.log_directory import LogDirectory
 from tidelog.broker.partition.log_upkeep import LogUpkeep
 from tidelog.broker.partition.partition import Partition
-from tidelog.broker.partition.partition_folders import PartitionFolders
 from tidelog.broker.partition.partition_listeners import PartitionListeners
 from tidelog.broker.partition.partition_loader import PartitionLoader
 from tidelog.broker.partition.partition_map import PartitionMap
@@ -83,7 +83,7 @@ class ReplicaManager:
         self._found: list[tuple[str, int, bytes]] = []  # folders found before the first image
         self._stats, self._on_recovered = ReplicaStats(), on_recovered
         self._background = Background(on_fatal)
-        self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
+        self._log_directory = LogDirectory(log_dir=log_dir, disk=disk, clock=clock)
         partitions = self._partitions = PartitionMap(broker_id, note)
         self.listeners = PartitionListeners(partitions, self._background)
         """Those of coordinators; they load and append by the next two."""
@@ -148,17 +148,17 @@ class ReplicaManager:
 
     def begin_life(self, life: Life) -> None:
         """Set the life of the process in which logs are opened. Call before `start`."""
-        self._folders.life = life
+        self._log_directory.life = life
 
     async def start(self, broker_epoch: int) -> None:
         """Start without partitions; `on_image` assigns them."""
         self.set_broker_epoch(broker_epoch)
-        for number, owned in enumerate(self._folders.owned()):
+        for number, owned in enumerate(self._log_directory.owned()):
             self._found.append(owned)
             if number % self._config.changes_per_slice_max == 0:
                 await asyncio.sleep(0)
         self.spawn("recovery", self._await_recovery())
-        self.spawn("remove-leftovers", self._folders.remove_leftovers())
+        self.spawn("remove-leftovers", self._log_directory.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
         self.spawn("replica-state-reports", self._reports.run())
         self.spawn("tick", self._tick_forever())
@@ -389,7 +389,7 @@ class ReplicaManager:
 
     async def _open(self, hosted: Partition, config: LogConfig) -> None:
         try:
-            partition_log = await self._folders.open_log(
+            partition_log = await self._log_directory.open_log(
                 hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
             )
             if partition_log.is_flush_due and partition_log.damage is None:
@@ -417,7 +417,7 @@ class ReplicaManager:
 
     async def _remove_folder(self, topic: str, partition: int, topic_id: bytes) -> None:
         try:
-            await self._folders.remove(topic, partition, tag=topic_id.hex())
+            await self._log_directory.remove(topic, partition, tag=topic_id.hex())
         except StorageError as error:
             log.warning("replica not removed", partition=f"{topic}-{partition}", error=str(error))
 
@@ -448,7 +448,7 @@ class ReplicaManager:
         """Reopen partitions that failed on a full disk, once the controllers know of that."""
         image = self._partitions.image
         full = [hosted for hosted in self._partitions.held.values() if hosted.has_only_no_space]
-        if not full or not self._folders.has_space():
+        if not full or not self._log_directory.has_space():
             return
         for hosted in full:
             state = image.partition(hosted.topic, hosted.partition)

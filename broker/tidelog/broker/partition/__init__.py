@@ -4,7 +4,7 @@
     leader_io          its leader side: appends, reads, deletions
     follower_io        its follower side: fetches, truncations, appends
     log_at_work        context manager for a log whose disk may fail
-    partition_map      all partitions this broker holds; partition_folders: their folders
+    partition_map      all partitions this broker holds; log_directory: their folders
     produce            plain requests and results of Produce
     appender           Produce; append_order: the order of waiting appends
     reader             Fetch, ListOffsets, OffsetForLeaderEpoch; late_loads: reads of a cold disk

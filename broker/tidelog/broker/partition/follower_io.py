@@ -1,4 +1,4 @@
-"""Follower side of a hosted partition: its fetch requests, and the handling of answers.
+"""Follower side of a partition: its fetch requests, and the handling of answers.
 
 Turns answers into the core's events and carries out the core's orders on the log. Owns nothing:
 roles, log and the exclusion of role changes during log work are the partition's.

@@ -1,4 +1,4 @@
-"""Leader side of a hosted partition: appends, reads and deletions of its records.
+"""Leader side of a partition: appends, reads and deletions of its records.
 
 Turns requests into the core's events, carries out the core's answers on the log, and registers
 requests that wait for other replicas. Owns nothing: roles, log and waiters are the partition's.
