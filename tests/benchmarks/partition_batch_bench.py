@@ -19,7 +19,9 @@ import structlog
 from tests.broker.replica_stage import TOPIC, ReplicaStage
 from tests.log.partition_logs import batch
 
-from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest
+from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
+from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest, ProduceResponse
 
 PARTITIONS = 300
 WARMING_ROUNDS, ROUNDS = 5, 40
@@ -58,13 +60,17 @@ def _is_open(stage: ReplicaStage, broker_id: int) -> bool:
 
 async def _round(stage: ReplicaStage, request: ProduceRequest) -> float:
     began_s = time.process_time()
-    response = await stage.on(LEADER, lambda manager: manager.appender.produce(request))
+    response = await stage.on(LEADER, lambda manager: _produce(manager, request))
     spent_s = time.process_time() - began_s
     refused = [one.error.message for one in response.partitions if one.error.code]
     if refused:
         raise SystemExit(refused[0])
     await asyncio.sleep(0.1)  # of the stage's time: followers hear what is committed
     return spent_s / PARTITIONS * 1e3
+
+
+async def _produce(manager: ReplicaManager, request: ProduceRequest) -> ProduceResponse:
+    return encode_produce(await manager.appender.produce(decode_produce(request)))
 
 
 if __name__ == "__main__":

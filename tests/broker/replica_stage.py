@@ -15,7 +15,7 @@ from tests.log.partition_logs import batch, contents
 from tests.metadata.broker_endpoints import registered_at
 from tests.metadata.decision_contexts import decision_context
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.chance import SeededRandom
@@ -31,6 +31,7 @@ from tidelog.metadata.leaders import elect_leaders
 from tidelog.metadata.records import partition_change
 from tidelog.metadata.replication import alter_partition
 from tidelog.net.unread_responses import UnreadResponses
+from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.records.batch import iter_batches
 from tidelog.records.records import iter_records
 from tidelog.simulation.engine.clock import SimClock
@@ -105,7 +106,7 @@ class DataPlane:
         self._manager = manager
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
-        return await self._manager.appender.produce(request)
+        return encode_produce(await self._manager.appender.produce(decode_produce(request)))
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         return await self._manager.session().fetch(request)
@@ -233,7 +234,7 @@ class ReplicaStage:
     def clock(self, broker_id: int) -> SimClock:
         return self._machines[broker_id].clock
 
-    def hosted(self, broker_id: int, partition: int = 0) -> HostedPartition:
+    def hosted(self, broker_id: int, partition: int = 0) -> Partition:
         return self.manager(broker_id)._partitions.held[TOPIC, partition]
 
     # The controller

@@ -11,7 +11,7 @@ import pytest
 from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.partition.late_loads import LATE_LOADS_MAX, LateLoads, Load
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replication import fetch_session
 from tidelog.broker.replication.fetch_session import LOAD_WAIT_MS_MIN, LOADS_MAX
 from tidelog.core.memory_reads import Loaded
@@ -225,7 +225,7 @@ def test_what_a_fetch_left_behind_is_not_served_where_it_may_not_be_read_any_mor
 
 
 async def test_only_the_newest_loads_are_kept_and_others_end() -> None:
-    late, hosted = LateLoads(), cast("HostedPartition", object())
+    late, hosted = LateLoads(), cast("Partition", object())
     loads = [Load(Loaded(), asyncio.create_task(asyncio.sleep(60))) for _ in range(LATE_LOADS_MAX)]
     for offset, load in enumerate(loads):
         late.keep(hosted, offset, load)

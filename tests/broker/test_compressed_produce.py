@@ -14,6 +14,7 @@ from tests.log.partition_logs import batch
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.workers import ThreadWorkers
+from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.records.batch import parse_header, seal, set_sequence
 from tidelog.records.compression import Codec, compress
 from tidelog.records.records import Record, encode_batch
@@ -56,7 +57,8 @@ async def send(
 ) -> list[PartitionProduceResult]:
     data = [PartitionProduceData(topic=TOPIC, partition=partition, records=one) for one in batches]
     request = ProduceRequest(acks=1, timeout_ms=5_000, partitions=data)
-    return list((await manager.appender.produce(request)).partitions)
+    results = await manager.appender.produce(decode_produce(request))
+    return list(encode_produce(results).partitions)
 
 
 Story = Callable[[ReplicaStage, ReplicaManager, Held], Coroutine[Any, Any, None]]

@@ -6,7 +6,7 @@ import pytest
 from tests.broker.replica_stage import ReplicaStage
 
 from tidelog.broker.partition import follower_io as following
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.v1.data_pb2 import FetchPartition
 
 pytestmark = pytest.mark.sim
@@ -18,7 +18,7 @@ def test_newcomers_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> No
     asked = 0
     next_fetch = following.next_fetch
 
-    def counted(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | None:
+    def counted(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
         nonlocal asked
         asked += 1
         return next_fetch(hosted, max_bytes=max_bytes)

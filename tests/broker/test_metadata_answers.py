@@ -9,6 +9,7 @@ import pytest
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
+from tidelog.broker.partition.produce import Produce, ProduceResult
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
@@ -21,7 +22,6 @@ from tidelog.v1.data_pb2 import (
     MetadataResponse,
     PartitionProduceData,
     ProduceRequest,
-    ProduceResponse,
 )
 
 
@@ -105,8 +105,8 @@ async def test_a_late_batch_of_a_deleted_topic_makes_no_topic() -> None:
             asked.extend(names)
             return {}
 
-        async def produce(self, _request: ProduceRequest) -> ProduceResponse:
-            return ProduceResponse()
+        async def produce(self, _request: Produce) -> list[ProduceResult]:
+            return []
 
     served = BrokerHandler(
         own=OwnCluster("c"),

@@ -12,6 +12,7 @@ from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage
 from tests.log.partition_logs import batch
 
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.records.batch import HEADER_BYTES, parse_header, seal
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
@@ -42,7 +43,8 @@ async def send(
 ) -> PartitionProduceResult:
     data = [PartitionProduceData(topic=TOPIC, partition=partition, records=records)]
     request = ProduceRequest(acks=1, timeout_ms=5_000, partitions=data)
-    return (await manager.appender.produce(request)).partitions[0]
+    (result,) = encode_produce(await manager.appender.produce(decode_produce(request))).partitions
+    return result
 
 
 async def steps() -> None:

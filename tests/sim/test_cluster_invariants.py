@@ -12,7 +12,7 @@ from tests.cluster_view import ClusterView
 from tests.sim.sim_story import TOPIC, Story
 
 from tidelog.broker.partition import leader_io as leading
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.purgatory import DelayedAnswer, OffsetWaiters
 from tidelog.broker.replica import leader, replica
 from tidelog.broker.replica.isr import IsrState
@@ -52,7 +52,7 @@ class Watched:
         """Read along while a leader crashes under load and comes back, until all are in sync."""
         self.cluster.run(_lose_a_leader(self.cluster))
 
-    def replica(self, node_id: int) -> tuple[Machine, HostedPartition, PartitionLog]:
+    def replica(self, node_id: int) -> tuple[Machine, Partition, PartitionLog]:
         """A node's first partition that holds something."""
         machine = self.cluster.machines[node_id]
         assert machine.node is not None
@@ -164,7 +164,7 @@ def _let_everyone_lead(patch: pytest.MonkeyPatch) -> None:
 def _serve_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
     right = leading._records
 
-    def wrong(hosted: HostedPartition, asked: Any, **limits: Any) -> bytes:
+    def wrong(hosted: Partition, asked: Any, **limits: Any) -> bytes:
         limits["upper_bound"] = hosted.log.log_end_offset
         return right(hosted, asked, **limits)
 

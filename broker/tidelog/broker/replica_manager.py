@@ -18,15 +18,18 @@ import structlog
 from tidelog.broker.controller_link.trouble_reports import ReplicaStateReports, ReportReplicaState
 from tidelog.broker.image_changes import ImageChanges
 from tidelog.broker.partition.appender import Appender
+from tidelog.broker.partition.log_directory import LogDirectory
 from tidelog.broker.partition.log_upkeep import LogUpkeep
-from tidelog.broker.partition.partition import HostedPartition
-from tidelog.broker.partition.partition_folders import PartitionFolders
+from tidelog.broker.partition.partition import Partition
+from tidelog.broker.partition.partition_listeners import PartitionListeners
+from tidelog.broker.partition.partition_loader import PartitionLoader
 from tidelog.broker.partition.partition_map import PartitionMap
+from tidelog.broker.partition.partition_writer import PartitionWriter
 from tidelog.broker.partition.reader import Reader
 from tidelog.broker.partition.record_deleter import RecordDeleter
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.partition.replica_stats import ReplicaStats
-from tidelog.broker.replica.events import FollowersFenced
+from tidelog.broker.replica.events import FollowersFenced, LeadershipEnd
 from tidelog.broker.replica.leader import Leader
 from tidelog.broker.replica.replica import Replica
 from tidelog.broker.replication.alter_partition import AlterPartition, IsrProposals
@@ -80,8 +83,14 @@ class ReplicaManager:
         self._found: list[tuple[str, int, bytes]] = []  # folders found before the first image
         self._stats, self._on_recovered = ReplicaStats(), on_recovered
         self._background = Background(on_fatal)
-        self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
+        self._log_directory = LogDirectory(log_dir=log_dir, disk=disk, clock=clock)
         partitions = self._partitions = PartitionMap(broker_id, note)
+        self.listeners = PartitionListeners(partitions, self._background)
+        """Those of coordinators; they load and append by the next two."""
+        self.writer = PartitionWriter(
+            partitions=partitions, config=config, is_held=lambda: self.is_held
+        )
+        self.loader = PartitionLoader(partitions, config)
         self._changes = ImageChanges(self._bring_in_line, config, self._background)
         self._slots, self._beginning = asyncio.Semaphore(config.log_tasks_max), asyncio.Lock()
         self._lives: dict[str, asyncio.Task[None]] = {}
@@ -139,17 +148,17 @@ class ReplicaManager:
 
     def begin_life(self, life: Life) -> None:
         """Set the life of the process in which logs are opened. Call before `start`."""
-        self._folders.life = life
+        self._log_directory.life = life
 
     async def start(self, broker_epoch: int) -> None:
         """Start without partitions; `on_image` assigns them."""
         self.set_broker_epoch(broker_epoch)
-        for number, owned in enumerate(self._folders.owned()):
+        for number, owned in enumerate(self._log_directory.owned()):
             self._found.append(owned)
             if number % self._config.changes_per_slice_max == 0:
                 await asyncio.sleep(0)
         self.spawn("recovery", self._await_recovery())
-        self.spawn("remove-leftovers", self._folders.remove_leftovers())
+        self.spawn("remove-leftovers", self._log_directory.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
         self.spawn("replica-state-reports", self._reports.run())
         self.spawn("tick", self._tick_forever())
@@ -161,6 +170,7 @@ class ReplicaManager:
         for hosted in list(self._partitions.held.values()):
             self._live(hosted.name, self._close(hosted))
         await asyncio.gather(*self._lives.values())
+        await self.listeners.drain()
         await self._background.stop()
         return self._are_closed_cleanly
 
@@ -222,7 +232,7 @@ class ReplicaManager:
             await asyncio.sleep(SETTLE_POLL_MS / 1000)
         return True
 
-    def led_partitions(self) -> list[HostedPartition]:
+    def led_partitions(self) -> list[Partition]:
         """Partitions led by this broker."""
         held = self._partitions.held.values()
         return [hosted for hosted in held if hosted.replica.leader is not None]
@@ -247,19 +257,19 @@ class ReplicaManager:
 
     # Called by partitions on their host
 
-    def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
+    def start_fetching(self, partition: Partition, leader_id: int) -> None:
         """See `PartitionHost`."""
         self._fetchers.start_fetching(partition, leader_id)
 
-    def stop_fetching(self, partition: HostedPartition) -> None:
+    def stop_fetching(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._fetchers.stop_fetching(partition)
 
-    def propose_isr(self, partition: HostedPartition) -> None:
+    def propose_isr(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._proposals.submit(partition)
 
-    def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
+    def report_damage(self, partition: Partition, damage: Damage) -> None:
         """See `PartitionHost`."""
         log.error(
             "log damaged",
@@ -269,11 +279,11 @@ class ReplicaManager:
         )
         self._reports.submit(partition)
 
-    def report_failure(self, partition: HostedPartition) -> None:
+    def report_failure(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._reports.submit(partition)
 
-    def touch(self, partition: HostedPartition) -> None:
+    def touch(self, partition: Partition) -> None:
         """See `PartitionHost`."""
         self._upkeep.touch(partition)
 
@@ -303,13 +313,13 @@ class ReplicaManager:
         topic, state = image.topics.get(key[0]), image.partition(*key)
         hosted = self._partitions.held.get(key)
         if hosted is not None and (topic is None or topic.topic_id != hosted.topic_id):
-            self._remove(hosted)
+            self._remove(hosted, LeadershipEnd.DELETED)
             hosted = None
         if topic is None or state is None:
             return
         if self._broker_id not in state.replicas:
             if hosted is not None:
-                self._remove(hosted)
+                self._remove(hosted, LeadershipEnd.DEPOSED)
             return
         config = log_config(topic.configs, image.cluster_configs)
         if hosted is None:
@@ -319,8 +329,8 @@ class ReplicaManager:
         self._fetchers.note_changed(hosted)
         self._note_state(hosted)
 
-    def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
-        return HostedPartition(
+    def _new_partition(self, topic: TopicImage, partition: int) -> Partition:
+        return Partition(
             topic=topic.name,
             topic_id=topic.topic_id,
             partition=partition,
@@ -330,17 +340,18 @@ class ReplicaManager:
             host=self,
             clock=self._clock,
             stats=self._stats,
+            listener=self.listeners,
         )
 
-    def _note_state(self, hosted: HostedPartition) -> None:
+    def _note_state(self, hosted: Partition) -> None:
         """Report a disk state that differs from the image's."""
         state = self._partitions.image.partition(hosted.topic, hosted.partition)
         if state is not None:
             self._reports.note_state(hosted, state)
 
-    def _remove(self, hosted: HostedPartition) -> None:
+    def _remove(self, hosted: Partition, end: LeadershipEnd) -> None:
         del self._partitions.held[hosted.topic, hosted.partition]
-        hosted.end_service()
+        hosted.end_service(end)
         self._live(hosted.name, self._close_and_remove(hosted))
 
     def _remove_strays(self, image: MetadataImage) -> None:
@@ -376,9 +387,9 @@ class ReplicaManager:
 
         task = self._lives[name] = self.spawn(f"life-of-{name}", run())
 
-    async def _open(self, hosted: HostedPartition, config: LogConfig) -> None:
+    async def _open(self, hosted: Partition, config: LogConfig) -> None:
         try:
-            partition_log = await self._folders.open_log(
+            partition_log = await self._log_directory.open_log(
                 hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
             )
             if partition_log.is_flush_due and partition_log.damage is None:
@@ -391,7 +402,7 @@ class ReplicaManager:
             hosted.open_with(partition_log)
             self._note_state(hosted)
 
-    async def _close(self, hosted: HostedPartition) -> None:
+    async def _close(self, hosted: Partition) -> None:
         self._are_closed_cleanly &= not hosted.is_failed
         try:
             await hosted.close()
@@ -400,13 +411,13 @@ class ReplicaManager:
             log.warning("log not closed cleanly", partition=hosted.name, error=str(error))
             hosted.fail(error)
 
-    async def _close_and_remove(self, hosted: HostedPartition) -> None:
+    async def _close_and_remove(self, hosted: Partition) -> None:
         await self._close(hosted)
         await self._remove_folder(hosted.topic, hosted.partition, hosted.topic_id)
 
     async def _remove_folder(self, topic: str, partition: int, topic_id: bytes) -> None:
         try:
-            await self._folders.remove(topic, partition, tag=topic_id.hex())
+            await self._log_directory.remove(topic, partition, tag=topic_id.hex())
         except StorageError as error:
             log.warning("replica not removed", partition=f"{topic}-{partition}", error=str(error))
 
@@ -437,7 +448,7 @@ class ReplicaManager:
         """Reopen partitions that failed on a full disk, once the controllers know of that."""
         image = self._partitions.image
         full = [hosted for hosted in self._partitions.held.values() if hosted.has_only_no_space]
-        if not full or not self._folders.has_space():
+        if not full or not self._log_directory.has_space():
             return
         for hosted in full:
             state = image.partition(hosted.topic, hosted.partition)
@@ -445,7 +456,7 @@ class ReplicaManager:
             if is_known and hosted.name not in self._lives:
                 self._live(hosted.name, self._close_and_reopen(hosted))
 
-    async def _close_and_reopen(self, hosted: HostedPartition) -> None:
+    async def _close_and_reopen(self, hosted: Partition) -> None:
         await self._close(hosted)
         key, image = (hosted.topic, hosted.partition), self._partitions.image
         topic, state = image.topics.get(hosted.topic), image.partition(*key)

@@ -5,7 +5,7 @@ It changes nothing; no node knows of it.
 
 from __future__ import annotations
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.isr import FollowerState
 from tidelog.broker.replica.leader import Leader
 from tidelog.log.epochs import EpochEntry
@@ -13,7 +13,7 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.node.server import BrokerParts, Node
 
-Held = dict[tuple[str, int], HostedPartition]
+Held = dict[tuple[str, int], Partition]
 NOTHING_HELD: Held = {}
 
 
@@ -35,7 +35,7 @@ def held_by(node: Node) -> Held:
     return broker.replica_manager._partitions.held  # noqa: SLF001
 
 
-def log_of(hosted: HostedPartition) -> PartitionLog | None:
+def log_of(hosted: Partition) -> PartitionLog | None:
     """Its log; None until it is open."""
     return hosted._log  # noqa: SLF001
 

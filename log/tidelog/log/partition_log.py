@@ -169,7 +169,7 @@ class PartitionLog:
     # Appending
 
     def append_as_leader(
-        self, records: bytes, *, leader_epoch: int, seen: Seen = UNSEEN
+        self, records: Buffer, *, leader_epoch: int, seen: Seen = UNSEEN
     ) -> AppendResult:
         """Validate a producer's batches, assign offsets and epoch, append them; all or nothing.
 

@@ -27,6 +27,7 @@ from tidelog.records.batch import (
     NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
     BatchHeader,
+    Buffer,
     batch_bytes,
     iter_batches,
     set_append_time,
@@ -60,7 +61,7 @@ UNSEEN = Seen()
 
 
 def validate_produced(
-    records: bytes,
+    records: Buffer,
     *,
     config: LogConfig,
     now_ms: int,
@@ -93,7 +94,7 @@ def validate_produced(
     return batches
 
 
-def is_compressed(records: bytes) -> bool:
+def is_compressed(records: Buffer) -> bool:
     """True if any of these batches may be compressed; malformed ones are refused later."""
     position = 0
     while position + HEADER_BYTES <= len(records):
@@ -116,7 +117,7 @@ def walk_uncompressed(batches: Iterable[ProducedBatch], *, config: LogConfig) ->
             yield from record_slices(header, batch, needs_keys=config.is_compacted)
 
 
-def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> Seen:
+def inspect_compressed(records: Buffer, *, config: LogConfig, now_ms: int) -> Seen:
     """Inflate and validate all compressed batches. Slow: do not call on an event loop.
 
     Raises the errors that `validate_produced` raises for them.

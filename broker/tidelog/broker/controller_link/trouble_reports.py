@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import structlog
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.partition_queue import Key, PartitionQueue
 from tidelog.broker.partition.replica_config import ReplicaConfig
@@ -40,7 +40,7 @@ class _Told(NamedTuple):
     """A part of a report."""
 
     key: Key
-    hosted: HostedPartition
+    hosted: Partition
     trouble: Trouble
 
 
@@ -67,11 +67,11 @@ class ReplicaStateReports:
         """True when the controllers know of all trouble found."""
         return not self._queue.waiting
 
-    def submit(self, partition: HostedPartition) -> None:
+    def submit(self, partition: Partition) -> None:
         """Queue a replica whose log was found damaged, or whose disk failed or works again."""
         self._queue.submit(partition)
 
-    def note_state(self, partition: HostedPartition, state: PartitionImage) -> None:
+    def note_state(self, partition: Partition, state: PartitionImage) -> None:
         """Compare with the image's state; queue the replica if its disk's state differs."""
         if (partition.failure is not None) != (self._broker_id in state.offline):
             self._queue.submit(partition)
@@ -130,7 +130,7 @@ class ReplicaStateReports:
             )
         return told, request
 
-    def _trouble(self, hosted: HostedPartition) -> Trouble | None:
+    def _trouble(self, hosted: Partition) -> Trouble | None:
         """State to report of a replica that is still held, by the newest image."""
         state = self._partitions.image.partition(hosted.topic, hosted.partition)
         is_held = self._partitions.held.get((hosted.topic, hosted.partition)) is hosted
@@ -139,7 +139,7 @@ class ReplicaStateReports:
         return trouble_of(hosted, is_offline=self._broker_id in state.offline)
 
 
-def trouble_of(hosted: HostedPartition, *, is_offline: bool) -> Trouble | None:
+def trouble_of(hosted: Partition, *, is_offline: bool) -> Trouble | None:
     """Compare a replica with the image, in which it is offline or not; None if they agree."""
     if hosted.may_have_lost:
         return Trouble(

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 from tidelog.broker.partition import leader_io as leading
 from tidelog.broker.partition.append_order import AppendOrder, Place
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
+from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
 from tidelog.broker.partition.purgatory import DelayedAnswer
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica.leader import ACKS_ALL
@@ -37,27 +38,19 @@ from tidelog.log.validation import (
     is_compressed,
     walk_uncompressed,
 )
-from tidelog.records.batch import validate_batches
+from tidelog.records.batch import Buffer, validate_batches
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
-from tidelog.v1.data_pb2 import (
-    PartitionProduceData,
-    PartitionProduceResult,
-    ProduceRequest,
-    ProduceResponse,
-)
 
 _ACKS = (ACKS_ALL, 0, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Slot:
     """A partition's part of a request, and the place of its outcome."""
 
-    data: PartitionProduceData
-    records: bytes
-    """Batches of the partition: each access through `data` makes a copy."""
-    result: PartitionProduceResult
+    data: ProduceData
+    result: ProduceResult
     acks: int
     delayed: DelayedAnswer
     index: int
@@ -103,17 +96,16 @@ class Appender:
         """True when half of the in-flight limit is used: streams should read no further."""
         return 2 * self.in_flight_bytes >= self._config.produce_in_flight_bytes_max
 
-    async def produce(self, request: ProduceRequest) -> ProduceResponse:
+    async def produce(self, request: Produce) -> list[ProduceResult]:
         """Append to each partition, one result each in request order; client errors never raise."""
-        acks = request.acks if request.HasField("acks") else ACKS_ALL
-        size_bytes = request.ByteSize()
-        refusal = self._refusal(acks, size_bytes)
+        size_bytes = request.size_bytes
+        refusal = self._refusal(request.acks, size_bytes)
         if refusal is not None:
             self._partitions.note_refusal("append refused", "", -1, refusal)
-            return _refused(request, refusal)
+            return [_refused(data, refusal) for data in request.partitions]
         self.in_flight_bytes += size_bytes
         try:
-            return await self._append_all(request, acks)
+            return await self._append_all(request)
         finally:
             self.in_flight_bytes -= size_bytes
 
@@ -135,15 +127,14 @@ class Appender:
             )
         return None
 
-    async def _append_all(self, request: ProduceRequest, acks: int) -> ProduceResponse:
-        response = ProduceResponse()
+    async def _append_all(self, request: Produce) -> list[ProduceResult]:
+        results: list[ProduceResult] = []
         delayed = DelayedAnswer("appended")
         later: list[asyncio.Task[None]] = []
         for index, data in enumerate(request.partitions):
-            result = response.partitions.add(
-                topic=data.topic, partition=data.partition, base_offset=-1
-            )
-            slot = _Slot(data, data.records, result, acks, delayed, index)
+            result = ProduceResult(data.topic, data.partition)
+            results.append(result)
+            slot = _Slot(data, result, request.acks, delayed, index)
             try:
                 later += self._append(slot)
             except InvariantError:
@@ -154,15 +145,15 @@ class Appender:
             await asyncio.gather(*later)
         failures = await delayed.wait(self._config.ack_timeout_ms(request.timeout_ms))
         for index, failure in failures.items():
-            self._fail(response.partitions[index], failure)
-        return response
+            self._fail(results[index], failure)
+        return results
 
     def _append(self, slot: _Slot) -> list[asyncio.Task[None]]:
         """Append one partition's batches, or return a task, with a place in line, to do so."""
         data = slot.data
         hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
-        is_large = len(slot.records) > self._config.walk_inline_bytes_max
-        look = _Look(inflates=self._is_long(slot.records, hosted), walks=is_large)
+        is_large = len(data.records) > self._config.walk_inline_bytes_max
+        look = _Look(inflates=self._is_long(data.records, hosted), walks=is_large)
         if look == _NO_LOOK and self._order.is_free(hosted):
             self._append_now(hosted, slot)
             return []
@@ -173,7 +164,7 @@ class Appender:
         task.add_done_callback(lambda _: place.leave())
         return [task]
 
-    def _is_long(self, records: bytes, hosted: HostedPartition) -> bool:
+    def _is_long(self, records: Buffer, hosted: Partition) -> bool:
         """True when there are compressed batches whose inflation may take long."""
         config = self._config
         return (
@@ -183,11 +174,11 @@ class Appender:
         )
 
     async def _append_in_turn(
-        self, hosted: HostedPartition, place: Place, slot: _Slot, look: _Look
+        self, hosted: Partition, place: Place, slot: _Slot, look: _Look
     ) -> None:
         try:
             config = hosted.log.config
-            seen = await self._look_into(config, slot.records, look)
+            seen = await self._look_into(config, slot.data.records, look)
             await place.turn()
             # Topic id, leader, epoch and config may have changed: check all of them again.
             data = slot.data
@@ -198,7 +189,7 @@ class Appender:
         except TidelogError as error:
             self._fail(slot.result, to_wire(error))
 
-    async def _look_into(self, config: LogConfig, records: bytes, look: _Look) -> Seen:
+    async def _look_into(self, config: LogConfig, records: Buffer, look: _Look) -> Seen:
         seen = UNSEEN
         if look.inflates:
             self.inspections += 1
@@ -215,11 +206,11 @@ class Appender:
             seen = seen._replace(walked=True, batches=batches)
         return seen
 
-    def _append_now(self, hosted: HostedPartition, slot: _Slot, seen: Seen = UNSEEN) -> None:
+    def _append_now(self, hosted: Partition, slot: _Slot, seen: Seen = UNSEEN) -> None:
         result = slot.result
         done = leading.append(
             hosted,
-            slot.records,
+            slot.data.records,
             acks=slot.acks,
             answer=slot.delayed,
             index=slot.index,
@@ -231,30 +222,21 @@ class Appender:
             if done.log_append_time_ms is not None:
                 result.log_append_time_ms = done.log_append_time_ms
 
-    def _is_exempt(self, hosted: HostedPartition) -> bool:
+    def _is_exempt(self, hosted: Partition) -> bool:
         """True when neither broker nor topic asks for an inspection of compressed batches."""
         if self._config.compressed_records_inspection:
             return False
         return not asks_about_records(hosted.log.config)
 
-    def _fail(self, result: PartitionProduceResult, error: Error) -> None:
+    def _fail(self, result: ProduceResult, error: Error) -> None:
         is_unknown = error.code in OUTCOME_UNKNOWN_CODES
         what = "append not acknowledged" if is_unknown else "append refused"
         self._partitions.note_refusal(what, result.topic, result.partition, error)
-        result.error.CopyFrom(error)
+        result.error, result.error_message = error.code, error.message
         result.base_offset = -1
         if error.code in HINTED_CODES:
-            hint = self._partitions.leader_hint(result.topic, result.partition)
-            if hint is not None:
-                result.current_leader.CopyFrom(hint)
+            result.current_leader = self._partitions.current_leader(result.topic, result.partition)
 
 
-def _refused(request: ProduceRequest, error: Error) -> ProduceResponse:
-    return ProduceResponse(
-        partitions=[
-            PartitionProduceResult(
-                topic=data.topic, partition=data.partition, error=error, base_offset=-1
-            )
-            for data in request.partitions
-        ]
-    )
+def _refused(data: ProduceData, error: Error) -> ProduceResult:
+    return ProduceResult(data.topic, data.partition, error=error.code, error_message=error.message)

@@ -1,4 +1,4 @@
-"""Follower side of a hosted partition: its fetch requests, and the handling of answers.
+"""Follower side of a partition: its fetch requests, and the handling of answers.
 
 Turns answers into the core's events and carries out the core's orders on the log. Owns nothing:
 roles, log and the exclusion of role changes during log work are the partition's.
@@ -10,7 +10,7 @@ import asyncio
 
 import structlog
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.effects import AppendFetched, BackOff
 from tidelog.broker.replica.events import EpochEnd, FetchAnswered, FetchedAppended
 from tidelog.core.errors import (
@@ -28,7 +28,7 @@ CONTRADICTIONS_MAX = 20
 log = structlog.get_logger(__name__)
 
 
-def next_fetch(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | None:
+def next_fetch(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
     """Build the next fetch; None when this replica follows no leader."""
     follower = hosted.replica.follower
     if follower is None:
@@ -50,7 +50,7 @@ def next_fetch(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | N
 
 
 def apply_fetched(
-    hosted: HostedPartition,
+    hosted: Partition,
     asked: FetchPartition,
     result: PartitionFetchResult,
     records: bytes,
@@ -86,7 +86,7 @@ def apply_fetched(
 
 
 def _fetch_answered(
-    hosted: HostedPartition,
+    hosted: Partition,
     asked: FetchPartition,
     result: PartitionFetchResult,
     records: bytes,
@@ -110,7 +110,7 @@ def _fetch_answered(
     )
 
 
-def _append(hosted: HostedPartition, records: bytes) -> None:
+def _append(hosted: Partition, records: bytes) -> None:
     with hosted.at_work() as partition_log:
         try:
             partition_log.append_as_follower(records)
@@ -129,9 +129,7 @@ def _append(hosted: HostedPartition, records: bytes) -> None:
     hosted.stats.bytes_replicated_in += len(records)
 
 
-async def _begin_anew(
-    hosted: HostedPartition, offset: int, records: bytes, retry_at_ms: int
-) -> None:
+async def _begin_anew(hosted: Partition, offset: int, records: bytes, retry_at_ms: int) -> None:
     """Restart the log empty; the next answer brings the high watermark and an inner log start."""
     await hosted.log.start_anew(offset)
     try:
@@ -142,14 +140,12 @@ async def _begin_anew(
         await hosted.log.flush()
 
 
-def _back_off(hosted: HostedPartition, retry_at_ms: int, why: str) -> None:
+def _back_off(hosted: Partition, retry_at_ms: int, why: str) -> None:
     hosted.retry_fetch_at_ms = retry_at_ms
     log.info("fetch backs off", partition=hosted.name, why=why)
 
 
-async def _flush(
-    hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
-) -> None:
+async def _flush(hosted: Partition, asked: FetchPartition, result: PartitionFetchResult) -> None:
     await hosted.log.flush()
     work = hosted.ordered(hosted.tell(_fetched_appended(hosted, asked, result)))
     if work is not None:
@@ -157,7 +153,7 @@ async def _flush(
 
 
 def _fetched_appended(
-    hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
+    hosted: Partition, asked: FetchPartition, result: PartitionFetchResult
 ) -> FetchedAppended:
     partition_log = hosted.log
     return FetchedAppended(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.core.memory_reads import Loaded
 
 LATE_LOADS_MAX = 16
@@ -29,16 +29,16 @@ class LateLoads:
     """Late loads of one broker, by partition and fetch offset."""
 
     def __init__(self) -> None:
-        self._loads: dict[tuple[HostedPartition, int], Load] = {}
+        self._loads: dict[tuple[Partition, int], Load] = {}
 
-    def keep(self, hosted: HostedPartition, fetch_offset: int, load: Load) -> None:
+    def keep(self, hosted: Partition, fetch_offset: int, load: Load) -> None:
         """Keep a load running for the next fetch of these records."""
         self._end(self._loads.pop((hosted, fetch_offset), None))
         self._loads[hosted, fetch_offset] = load
         if len(self._loads) > LATE_LOADS_MAX:
             self._end(self._loads.pop(next(iter(self._loads))))
 
-    def take(self, hosted: HostedPartition, fetch_offset: int) -> Load | None:
+    def take(self, hosted: Partition, fetch_offset: int) -> Load | None:
         """Take over the load that an earlier fetch of these records left."""
         return self._loads.pop((hosted, fetch_offset), None)
 

@@ -1,4 +1,4 @@
-"""Leader side of a hosted partition: appends, reads and deletions of its records.
+"""Leader side of a partition: appends, reads and deletions of its records.
 
 Turns requests into the core's events, carries out the core's answers on the log, and registers
 requests that wait for other replicas. Owns nothing: roles, log and waiters are the partition's.
@@ -6,8 +6,8 @@ requests that wait for other replicas. Owns nothing: roles, log and waiters are 
 
 from __future__ import annotations
 
-from tidelog.broker.partition.partition import HostedPartition
-from tidelog.broker.partition.purgatory import DelayedAnswer
+from tidelog.broker.partition.partition import Partition
+from tidelog.broker.partition.purgatory import DelayedAnswer, OffsetWaiter
 from tidelog.broker.replica.effects import (
     Answer,
     AnswerDivergingEpoch,
@@ -30,6 +30,7 @@ from tidelog.core.memory_reads import Loaded
 from tidelog.core.wire_errors import error_message
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
 from tidelog.log.validation import UNSEEN, Seen
+from tidelog.records.batch import Buffer
 from tidelog.v1.data_pb2 import (
     FetchPartition,
     ListOffsetsRequest,
@@ -40,7 +41,7 @@ from tidelog.v1.data_pb2 import (
 NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
 
-def check_may_append(hosted: HostedPartition, acks: int) -> int:
+def check_may_append(hosted: Partition, acks: int) -> int:
     """Epoch to append a producer's batches in; raises `KafkaError` when they are refused."""
     order = hosted.tell(ProduceRequested(acks))
     if isinstance(order, Refuse):
@@ -50,11 +51,11 @@ def check_may_append(hosted: HostedPartition, acks: int) -> int:
 
 
 def append(
-    hosted: HostedPartition,
-    records: bytes,
+    hosted: Partition,
+    records: Buffer,
     *,
     acks: int,
-    answer: DelayedAnswer,
+    answer: OffsetWaiter,
     index: int,
     seen: Seen = UNSEEN,
 ) -> AppendResult:
@@ -84,7 +85,7 @@ def append(
 
 
 def read(
-    hosted: HostedPartition,
+    hosted: Partition,
     asked: FetchPartition,
     result: PartitionFetchResult,
     *,
@@ -127,7 +128,7 @@ def read(
 
 
 def ask(
-    hosted: HostedPartition,
+    hosted: Partition,
     asked: FetchPartition,
     *,
     follower: FollowerIdentity | None,
@@ -139,7 +140,7 @@ def ask(
 
 
 def list_offset(
-    hosted: HostedPartition,
+    hosted: Partition,
     asked: ListOffsetsRequest.Partition,
     result: ListOffsetsResponse.Partition,
 ) -> None:
@@ -161,7 +162,7 @@ def list_offset(
 
 
 async def delete_records(
-    hosted: HostedPartition, offset: int, *, answer: DelayedAnswer, index: int
+    hosted: Partition, offset: int, *, answer: DelayedAnswer, index: int
 ) -> None:
     """Move the log start up to `offset` (-1: the high watermark), durably.
 
@@ -180,7 +181,7 @@ async def delete_records(
         hosted.deletions.add(order.offset, answer, index)
 
 
-def low_watermark(hosted: HostedPartition) -> int:
+def low_watermark(hosted: Partition) -> int:
     """Smallest log start offset of the ISR; raises `KafkaError` when this replica does not lead."""
     hosted.check_leadership(None)
     leader = hosted.replica.leader
@@ -189,7 +190,7 @@ def low_watermark(hosted: HostedPartition) -> int:
 
 
 def _offset(
-    hosted: HostedPartition, partition_log: PartitionLog, asked: ListOffsetsRequest.Partition
+    hosted: Partition, partition_log: PartitionLog, asked: ListOffsetsRequest.Partition
 ) -> TimestampedOffset:
     upper_bound, leader_epoch = partition_log.high_watermark, hosted.replica.leader_epoch
     match asked.spec:
@@ -209,7 +210,7 @@ def _offset(
     return found or NO_SUCH_RECORD
 
 
-def _check_knows_end(hosted: HostedPartition) -> None:
+def _check_knows_end(hosted: Partition) -> None:
     """Raise unless the end is known: clients must not see an end below an earlier one (KIP-207)."""
     leader = hosted.replica.leader
     if leader is not None and not leader.knows_high_watermark():
@@ -219,7 +220,7 @@ def _check_knows_end(hosted: HostedPartition) -> None:
 
 
 def _fetch_requested(
-    hosted: HostedPartition, asked: FetchPartition, follower: FollowerIdentity | None
+    hosted: Partition, asked: FetchPartition, follower: FollowerIdentity | None
 ) -> FetchRequested:
     last_epoch = asked.last_fetched_epoch if asked.HasField("last_fetched_epoch") else None
     return FetchRequested(
@@ -235,7 +236,7 @@ def _fetch_requested(
 
 
 def _records(
-    hosted: HostedPartition,
+    hosted: Partition,
     asked: FetchPartition,
     *,
     max_bytes: int,

@@ -8,8 +8,18 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Protocol
 
-from tidelog.core.errors import StorageError
+from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.log.partition_log import PartitionLog
+
+
+def may_work_again(error: StorageError) -> bool:
+    """True when the log may be reopened in this process, since no record can have been lost.
+
+    After any other error it may not: a failed fsync may have dropped dirty pages, and the next
+    fsync would succeed nevertheless.
+    """
+    is_unknown = error.is_outcome_unknown or error.is_sync_failure
+    return isinstance(error, DiskFullError) and not is_unknown
 
 
 class LogHolder(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import structlog
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.background import Background
@@ -40,8 +40,8 @@ class LogUpkeep:
         self._config = config
         self._clock = clock
         self._cleaner = LogCleaner(clock, config.cleaner)
-        self._to_flush: dict[HostedPartition, None] = {}
-        self._to_checkpoint: dict[HostedPartition, None] = {}
+        self._to_flush: dict[Partition, None] = {}
+        self._to_checkpoint: dict[Partition, None] = {}
 
     def start(self, background: Background) -> None:
         """Start every loop."""
@@ -78,7 +78,7 @@ class LogUpkeep:
         if config.log_scrub_bytes_per_second:
             background.spawn("scrub", self._scrub())
 
-    def touch(self, hosted: HostedPartition) -> None:
+    def touch(self, hosted: Partition) -> None:
         """Note that the partition's log may have changed."""
         self._to_flush[hosted] = None
         self._to_checkpoint[hosted] = None
@@ -86,7 +86,7 @@ class LogUpkeep:
     async def _every(
         self,
         interval_ms: int,
-        logs: Callable[[], Iterable[HostedPartition]],
+        logs: Callable[[], Iterable[Partition]],
         work: Callable[[PartitionLog], Awaitable[object]],
     ) -> None:
         while True:
@@ -123,7 +123,7 @@ class LogUpkeep:
             left_ms = began_ms + self._config.log_scrub_interval_ms - self._clock.monotonic_ms()
             await asyncio.sleep(max(left_ms, SCRUB_PAUSE_MS_MIN) / 1000)
 
-    async def _scrub_one(self, hosted: HostedPartition) -> None:
+    async def _scrub_one(self, hosted: Partition) -> None:
         """Scrub the whole log once, approximately, at the configured rate."""
         left_bytes = hosted.log.size_in_bytes if hosted.is_sound else 0
         while left_bytes > 0:
@@ -146,21 +146,21 @@ class LogUpkeep:
                 log_start_offset=partition_log.log_start_offset,
             )
 
-    def _take_to_flush(self) -> Iterator[HostedPartition]:
+    def _take_to_flush(self) -> Iterator[Partition]:
         for hosted in _take(self._to_flush):
             yield hosted
             if hosted.is_sound and _awaits_flush(hosted.log):
                 self._to_flush[hosted] = None
 
-    def _with_deleted_files(self) -> list[HostedPartition]:
+    def _with_deleted_files(self) -> list[Partition]:
         return [one for one in self._held() if one.is_sound and one.log.has_deleted_files()]
 
-    def _held(self) -> Iterator[HostedPartition]:
+    def _held(self) -> Iterator[Partition]:
         """Partitions held now; later additions and removals do not matter."""
         return iter(list(self._partitions.held.values()))
 
 
-def _take(touched: dict[HostedPartition, None]) -> list[HostedPartition]:
+def _take(touched: dict[Partition, None]) -> list[Partition]:
     taken = list(touched)
     touched.clear()
     return taken

@@ -13,10 +13,18 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from tidelog.broker.partition.log_at_work import LogAtWork
+from tidelog.broker.partition import log_cuts
+from tidelog.broker.partition.log_at_work import LogAtWork, may_work_again
+from tidelog.broker.partition.partition_listener import (
+    Leadership,
+    LeadershipEnd,
+    PartitionListener,
+)
 from tidelog.broker.partition.purgatory import FetchWaiters, OffsetWaiters
 from tidelog.broker.partition.replica_stats import ReplicaStats
 from tidelog.broker.replica.effects import (
+    AnnounceLeadership,
+    AnnounceLeadershipEnd,
     Answer,
     AssignEpoch,
     DeleteRecords,
@@ -50,7 +58,6 @@ from tidelog.broker.replica.replica import Replica
 from tidelog.core.env import Clock
 from tidelog.core.errors import (
     DamagedLogError,
-    DiskFullError,
     LeaderNotAvailableError,
     StorageError,
     code_name,
@@ -75,22 +82,22 @@ log = structlog.get_logger(__name__)
 class PartitionHost(Protocol):
     """Port of a partition to its broker; called on the loop, returns at once."""
 
-    def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
+    def start_fetching(self, partition: Partition, leader_id: int) -> None:
         """Fetch from `leader_id` only."""
 
-    def stop_fetching(self, partition: HostedPartition) -> None:
+    def stop_fetching(self, partition: Partition) -> None:
         """Stop fetching."""
 
-    def propose_isr(self, partition: HostedPartition) -> None:
+    def propose_isr(self, partition: Partition) -> None:
         """Send `replica.leader.proposal()` to the controller."""
 
-    def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
+    def report_damage(self, partition: Partition, damage: Damage) -> None:
         """Report a damaged log, which is not served."""
 
-    def report_failure(self, partition: HostedPartition) -> None:
+    def report_failure(self, partition: Partition) -> None:
         """Report a failed disk, see `failure`, or a start that may have lost records."""
 
-    def touch(self, partition: HostedPartition) -> None:
+    def touch(self, partition: Partition) -> None:
         """Note that the partition's log may have changed."""
 
     def note(self, event: JournalEvent) -> None:
@@ -100,17 +107,7 @@ class PartitionHost(Protocol):
         """Run `work` in the background; its exceptions end the node."""
 
 
-def may_work_again(error: StorageError) -> bool:
-    """True when the log may be reopened in this process, since no record can have been lost.
-
-    After any other error it may not: a failed fsync may have dropped dirty pages, and the next
-    fsync would succeed nevertheless.
-    """
-    is_unknown = error.is_outcome_unknown or error.is_sync_failure
-    return isinstance(error, DiskFullError) and not is_unknown
-
-
-class HostedPartition:
+class Partition:
     """A replica held by this broker; serves nothing until `open_with` provides its log."""
 
     def __init__(
@@ -123,12 +120,15 @@ class HostedPartition:
         host: PartitionHost,
         clock: Clock,
         stats: ReplicaStats,
+        listener: PartitionListener,
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.partition = partition
         self.replica = replica
         self.stats = stats
+        self.leadership: Leadership | None = None
+        """As announced to the listener; None while it leads in no epoch."""
         self.failure: str | None = None
         """Error of its disk; while set, it serves nothing until it is reopened."""
         self.has_only_no_space = False
@@ -148,6 +148,7 @@ class HostedPartition:
         self.deletions = OffsetWaiters()
         """Deletions waiting for the low watermark to reach an offset."""
         self._host = host
+        self._listener = listener
         self._clock = clock
         self._log: PartitionLog | None = None
         self._newest: tuple[PartitionImage, LogConfig] | None = None
@@ -237,7 +238,7 @@ class HostedPartition:
             log.error("partition offline", partition=self.name, error=str(error))
             self.failure = error.message
             self._note(Kind.DISK, error.message, after="offline")
-            self.tell(LogClosed())
+            self.tell(LogClosed(LeadershipEnd.OFFLINE))
             is_news = True
         if is_news:
             self._host.report_failure(self)
@@ -270,10 +271,10 @@ class HostedPartition:
         if self.damage is not None:
             self._apply_newest()
 
-    def end_service(self) -> None:
+    def end_service(self, end: LeadershipEnd = LeadershipEnd.CLOSED) -> None:
         """End every role at once: waiting requests fail with an unknown outcome."""
         if not self.replica.is_closed:
-            self.tell(LogClosed())
+            self.tell(LogClosed(end))
 
     async def close(self) -> None:
         """End the service, wait for running log work, close the log."""
@@ -331,9 +332,18 @@ class HostedPartition:
         """Log work ordered by the core, if any; to be run by `at_rest_after`."""
         match order:
             case TruncateTo(offset, cause):
-                return self._truncate_to(offset, cause)
+                return log_cuts.truncate_to(
+                    self.log,
+                    offset,
+                    name=self.name,
+                    cause=cause,
+                    stats=self.stats,
+                    note=self._note_cut,
+                )
             case StartAnew(offset, cause):
-                return self._start_anew(offset, cause)
+                return log_cuts.start_anew(
+                    self.log, offset, name=self.name, cause=cause, note=self._note_cut
+                )
             case DeleteRecords(offset):
                 return self.log.delete_records(offset)
         return None
@@ -371,6 +381,8 @@ class HostedPartition:
                 self.acks_all.complete_up_to(offset)
                 self.consumers.wake()
                 self.followers.note()
+                if self.leadership is not None:
+                    self._listener.on_high_watermark_updated(self.leadership, offset)
             case RaiseLowWatermark(offset):
                 self.deletions.complete_up_to(offset)
             case AssignEpoch(epoch, start_offset):
@@ -378,11 +390,10 @@ class HostedPartition:
                 log.info("leading", partition=self.name, epoch=epoch, start_offset=start_offset)
                 cause = f"this broker leads: epoch {epoch} begins at offset {start_offset}"
                 self._note(Kind.EPOCH, cause, after=f"{start_offset}")
-            case FailWaiters(code, message):
-                self.acks_all.fail_all(error_message(code, message))
-                self.acks_leader.fail_all(error_message(code, message))
-            case FailDeletions(code, message):
-                self.deletions.fail_all(error_message(code, message))
+            case AnnounceLeadership() | AnnounceLeadershipEnd():
+                self._announce(effect)
+            case FailWaiters() | FailDeletions():
+                self._fail_waiting(effect)
             case WakeFetches():
                 self.followers.wake()
                 self.consumers.wake()
@@ -397,6 +408,24 @@ class HostedPartition:
                 self._host.start_fetching(self, leader_id)
             case StopFetching():
                 self._host.stop_fetching(self)
+
+    def _fail_waiting(self, effect: FailWaiters | FailDeletions) -> None:
+        error = error_message(effect.code, effect.message)
+        if isinstance(effect, FailDeletions):
+            self.deletions.fail_all(error)
+        else:
+            self.acks_all.fail_all(error)
+            self.acks_leader.fail_all(error)
+
+    def _announce(self, effect: AnnounceLeadership | AnnounceLeadershipEnd) -> None:
+        leadership = Leadership(self.topic, self.topic_id, self.partition, effect.leader_epoch)
+        if isinstance(effect, AnnounceLeadershipEnd):
+            self.leadership = None
+            self._listener.on_resignation(leadership, effect.end)
+            return
+        self.leadership = leadership
+        self._listener.on_election(leadership)
+        self._listener.on_high_watermark_updated(leadership, effect.high_watermark)
 
     def _apply_newest(self) -> None:
         if not self.is_open or not self._idle.is_set():
@@ -462,39 +491,5 @@ class HostedPartition:
             )
         )
 
-    async def _truncate_to(self, offset: int, cause: str) -> None:
-        before, high_watermark = self.log.log_end_offset, self.log.high_watermark
-        await self.log.truncate_to(offset)
-        after = self.log.log_end_offset
-        self.stats.truncated_records += before - after
-        self._note(
-            Kind.TRUNCATION,
-            f"{before - after} records: {cause}",
-            before=f"{before}",
-            after=f"{after}",
-        )
-        report = log.error if after < high_watermark else log.info
-        report(
-            "truncated",
-            partition=self.name,
-            log_end_offset=after,
-            before=before,
-            high_watermark=high_watermark,
-            records=before - after,
-            committed_records=max(0, high_watermark - after),
-        )
-
-    async def _start_anew(self, offset: int, cause: str) -> None:
-        before = self.log.log_end_offset
-        records = before - self.log.log_start_offset
-        await self.log.start_anew(offset)
-        log.warning(
-            "log restarted empty",
-            partition=self.name,
-            offset=offset,
-            before=before,
-            records=records,
-        )
-        if (before, records) != (offset, 0):
-            cause = f"{records} records, restarted empty: {cause}"
-            self._note(Kind.TRUNCATION, cause, before=f"{before}", after=f"{offset}")
+    def _note_cut(self, cut: log_cuts.Cut) -> None:
+        self._note(Kind.TRUNCATION, cut.cause, before=f"{cut.before}", after=f"{cut.after}")

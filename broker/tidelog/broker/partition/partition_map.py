@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
+from tidelog.broker.partition.partition_listener import Leadership
+from tidelog.broker.partition.produce import CurrentLeader
 from tidelog.broker.replica.events import FollowerIdentity
 from tidelog.core.errors import (
     InconsistentTopicIdError,
@@ -42,12 +44,12 @@ class PartitionMap:
 
     def __init__(self, broker_id: int, note: Callable[[Event], None] = lambda _: None) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
-        self.held: dict[tuple[str, int], HostedPartition] = {}
+        self.held: dict[tuple[str, int], Partition] = {}
         self.note = note
         """Records an event in the node's journal."""
         self._broker_id = broker_id
 
-    def find(self, topic: str, partition: int, topic_id: bytes = b"") -> HostedPartition:
+    def find(self, topic: str, partition: int, topic_id: bytes = b"") -> Partition:
         """Find an open partition; with `topic_id`, of this incarnation of the topic.
 
         Raises `KafkaError`: UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
@@ -77,6 +79,15 @@ class PartitionMap:
         raise NotLeaderOrFollowerError(
             f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
         )
+
+    def led(self, leadership: Leadership) -> Partition:
+        """Return the partition, which this broker leads in that epoch.
+
+        Raises the errors of `find`; `NotLeaderOrFollowerError`, `FencedLeaderEpochError`.
+        """
+        hosted = self.find(leadership.topic, leadership.partition, leadership.topic_id)
+        hosted.check_leadership(leadership.leader_epoch)
+        return hosted
 
     def note_refusal(self, what: str, topic: str, partition: int, error: Error) -> None:
         """Record in the journal that a client, or a follower, was answered `error`."""
@@ -113,6 +124,13 @@ class PartitionMap:
         )
 
     def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:
+        """Return `current_leader` as a message."""
+        leader = self.current_leader(topic, partition)
+        if leader is None:
+            return None
+        return LeaderHint(leader_id=leader.leader_id, leader_epoch=leader.leader_epoch)
+
+    def current_leader(self, topic: str, partition: int) -> CurrentLeader | None:
         """Leader according to the image, unless that is this very broker, which just refused.
 
         Without its address, which depends on the listener that the caller came in by.
@@ -121,11 +139,8 @@ class PartitionMap:
         if state is None or state.leader_id == self._broker_id:
             return None
         if state.leader_id is None:
-            return LeaderHint(leader_epoch=state.leader_epoch)
-        return LeaderHint(
-            leader_id=state.leader_id,
-            leader_epoch=state.leader_epoch,
-        )
+            return CurrentLeader(state.leader_epoch)
+        return CurrentLeader(state.leader_epoch, state.leader_id)
 
     def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
         """Identity of a fetching replica, and whether the image allows it in an ISR."""

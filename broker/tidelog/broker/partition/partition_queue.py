@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.env import Random
 
@@ -21,12 +21,12 @@ class PartitionQueue:
     """Waiting partitions by key; `send` removes those that need no further request."""
 
     def __init__(self, *, random: Random, config: ReplicaConfig) -> None:
-        self.waiting: dict[Key, HostedPartition] = {}
+        self.waiting: dict[Key, Partition] = {}
         self._random = random
         self._config = config
         self._submitted = asyncio.Event()
 
-    def submit(self, partition: HostedPartition) -> None:
+    def submit(self, partition: Partition) -> None:
         """Queue a partition."""
         self.waiting[partition.topic_id, partition.partition] = partition
         self._submitted.set()

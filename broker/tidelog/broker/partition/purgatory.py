@@ -16,6 +16,20 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
 
+class OffsetWaiter(Protocol):
+    """A request that waits for offsets of partitions, such as a `DelayedAnswer`."""
+
+    @property
+    def is_over(self) -> bool:
+        """True when it was answered."""
+
+    def expect(self, index: int, offset: int) -> None:
+        """Let entry `index` wait for `offset` (exclusive)."""
+
+    def resolve(self, index: int, failure: Error | None) -> None:
+        """Complete entry `index`, or fail it."""
+
+
 class DelayedAnswer:
     """A request that has changed partitions; its entries are numbered by the caller.
 
@@ -75,9 +89,9 @@ class OffsetWaiters:
     """Entries waiting on one partition for an offset, in offset order."""
 
     def __init__(self) -> None:
-        self._queue: deque[tuple[int, DelayedAnswer, int]] = deque()
+        self._queue: deque[tuple[int, OffsetWaiter, int]] = deque()
 
-    def add(self, offset: int, answer: DelayedAnswer, index: int) -> None:
+    def add(self, offset: int, answer: OffsetWaiter, index: int) -> None:
         """Resolve entry `index` of `answer` once `offset` (exclusive) is reached."""
         queue = self._queue
         while queue and queue[0][1].is_over:

@@ -110,6 +110,13 @@ class ReplicaConfig:
         "Maximum number of batches inflated concurrently; further ones wait.",
         key="compressed.records.inspection.threads",
     )
+    coordinator_appends_max: int = 10_000
+    """Maximum number of uncommitted appends of coordinators; further ones are refused."""
+    load_buffer_size: int = MIB
+    """Maximum bytes in memory of a partition that a coordinator loads; a larger batch passes.
+
+    Kafka: offsets.load.buffer.size.
+    """
     log_tasks_max: int = 128
     """Maximum number of logs opened, closed or removed concurrently: they share disk waits."""
 

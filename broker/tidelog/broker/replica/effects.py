@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tidelog.broker.replica.events import LeadershipEnd
 from tidelog.v1.common_pb2 import ErrorCode
 
 
@@ -66,6 +67,25 @@ class AssignEpoch:
 
     leader_epoch: int
     start_offset: int
+
+
+@dataclass(slots=True)
+class AnnounceLeadership:
+    """This replica leads from `leader_epoch` on; for the listeners of coordinators.
+
+    Follows `AssignEpoch`: a listener may append. Each is followed by one `AnnounceLeadershipEnd`.
+    """
+
+    leader_epoch: int
+    high_watermark: int
+
+
+@dataclass(slots=True)
+class AnnounceLeadershipEnd:
+    """This replica no longer leads in `leader_epoch`; for the listeners of coordinators."""
+
+    leader_epoch: int
+    end: LeadershipEnd
 
 
 @dataclass(slots=True)
@@ -163,6 +183,8 @@ Effect = (
     | RaiseHighWatermark
     | RaiseLowWatermark
     | AssignEpoch
+    | AnnounceLeadership
+    | AnnounceLeadershipEnd
     | FailWaiters
     | FailDeletions
     | WakeFetches

@@ -9,11 +9,25 @@ cores never look anything up.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
+
+
+class LeadershipEnd(Enum):
+    """Why a replica stopped leading in an epoch."""
+
+    DEPOSED = "deposed"
+    """The controllers gave the partition a newer leader epoch, or took the replica from it."""
+    DELETED = "deleted"
+    """The topic was deleted."""
+    OFFLINE = "offline"
+    """The disk failed, or the log is damaged."""
+    CLOSED = "closed"
+    """The broker stops."""
 
 
 class EpochEnd(NamedTuple):
@@ -55,6 +69,8 @@ class PartitionChanged:
 @dataclass(slots=True)
 class LogClosed:
     """The log is out of use for good: its disk failed, or the replica is being removed."""
+
+    end: LeadershipEnd = LeadershipEnd.CLOSED
 
 
 @dataclass(slots=True)

@@ -15,6 +15,8 @@ an older leader epoch or partition epoch. Without an undamaged log there is no r
 from __future__ import annotations
 
 from tidelog.broker.replica.effects import (
+    AnnounceLeadership,
+    AnnounceLeadershipEnd,
     AssignEpoch,
     Effect,
     FailDeletions,
@@ -33,6 +35,7 @@ from tidelog.broker.replica.events import (
     FetchedAppended,
     FetchRequested,
     LeaderEvent,
+    LeadershipEnd,
     LogClosed,
     LogDamaged,
     PartitionChanged,
@@ -84,12 +87,12 @@ class Replica:
                 return self._partition_changed(event, now_ms)
             case LogClosed():
                 self.is_closed = True
-                return self._end_role("its log was closed")
+                return self._end_role("its log was closed", event.end)
             case LogDamaged():
                 # Wait, since the leader may still add a replica that it saw fetching to the ISR.
                 self._heal_at_ms = now_ms + self._lag_ms_max if self.role is not None else now_ms
                 self._is_cut = False
-                return self._end_role("its log is damaged")
+                return self._end_role("its log is damaged", LeadershipEnd.OFFLINE)
             case FetchAnswered() | FetchedAppended():
                 follower = self.follower
                 return [] if follower is None else follower.handle(event)
@@ -117,17 +120,21 @@ class Replica:
         leader = Leader(
             event, broker_id=self._broker_id, lag_ms_max=self._lag_ms_max, now_ms=now_ms
         )
+        ended = self._announced_end(LeadershipEnd.DEPOSED)
         self.role = leader
         return [
+            *ended,
             StopFetching(),
             AssignEpoch(leader.leader_epoch, leader.epoch_start_offset),
             WakeFetches(),
+            AnnounceLeadership(leader.leader_epoch, leader.high_watermark),
             *leader.begin(now_ms),
         ]
 
     def _follow(self, event: PartitionChanged) -> list[Effect]:
         state = event.state
-        effects = self._end_leadership(f"broker {state.leader_id} leads now")
+        reason = f"broker {state.leader_id} leads now"
+        effects = self._end_leadership(reason, LeadershipEnd.DEPOSED)
         self.role = Follower(leader_id=state.leader_id, leader_epoch=state.leader_epoch)
         if state.leader_id is None:
             return [*effects, StopFetching()]
@@ -149,12 +156,12 @@ class Replica:
             return [TruncateTo(offset, cause)]
         return [StartAnew(offset, cause)]
 
-    def _end_role(self, reason: str) -> list[Effect]:
-        effects = self._end_leadership(reason)
+    def _end_role(self, reason: str, end: LeadershipEnd) -> list[Effect]:
+        effects = self._end_leadership(reason, end)
         self.role = None
         return [*effects, StopFetching()]
 
-    def _end_leadership(self, reason: str) -> list[Effect]:
+    def _end_leadership(self, reason: str, end: LeadershipEnd) -> list[Effect]:
         """Fail waiting requests with an unknown outcome: their records may still be committed."""
         if self.leader is None:
             return []
@@ -163,7 +170,13 @@ class Replica:
             FailWaiters(common_pb2.REQUEST_TIMED_OUT, message),
             FailDeletions(common_pb2.NOT_LEADER_OR_FOLLOWER, message),
             WakeFetches(),
+            *self._announced_end(end),
         ]
+
+    def _announced_end(self, end: LeadershipEnd) -> list[Effect]:
+        if self.leader is None:
+            return []
+        return [AnnounceLeadershipEnd(self.leader.leader_epoch, end)]
 
     def _refuse(self, event: LeaderEvent) -> list[Effect]:
         match event:

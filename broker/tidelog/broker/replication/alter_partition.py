@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.partition_queue import PartitionQueue
 from tidelog.broker.partition.replica_config import ReplicaConfig
@@ -46,7 +46,7 @@ class IsrProposals:
         self._is_held = is_held
         self._queue = PartitionQueue(random=random, config=config)
 
-    def submit(self, partition: HostedPartition) -> None:
+    def submit(self, partition: Partition) -> None:
         """Queue a partition whose leader has a proposal."""
         self._queue.submit(partition)
 
@@ -77,7 +77,7 @@ class IsrProposals:
                 )
             partition.tell(_answered(sent, result))
 
-    def _take(self) -> tuple[list[HostedPartition], AlterPartitionRequest]:
+    def _take(self) -> tuple[list[Partition], AlterPartitionRequest]:
         """Partitions with a proposal, in the order of the request built for them."""
         asked = []
         request = AlterPartitionRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
@@ -109,7 +109,7 @@ class IsrProposals:
         return AlterPartitionRequest.Member(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
-def _leave_open(asked: Sequence[HostedPartition], request: AlterPartitionRequest) -> None:
+def _leave_open(asked: Sequence[Partition], request: AlterPartitionRequest) -> None:
     """Report all these proposals as undecided: their outcome is as unknown as before.
 
     Also after a refusal of the whole request, which does not settle its earlier attempts.

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tidelog.broker.partition.late_loads import Load
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.purgatory import FetchWaiters
 from tidelog.broker.partition.reader import Reader
@@ -176,9 +176,7 @@ class FetchSession:
                 self._name(key, asked, hosted, answer)
             named.add(key)
 
-    def _name(
-        self, key: Key, asked: FetchPartition, hosted: HostedPartition, answer: _Answer
-    ) -> None:
+    def _name(self, key: Key, asked: FetchPartition, hosted: Partition, answer: _Answer) -> None:
         slot = self._slots.get(key)
         if slot is not None and slot.hosted is not hosted:
             self._forget(slot)  # the partition was replaced
@@ -422,7 +420,7 @@ class _Slot:
 
     session: FetchSession
     asked: FetchPartition
-    hosted: HostedPartition
+    hosted: Partition
     told: tuple[int, int] = NOTHING_TOLD
     """High watermark and log start offset last sent to the fetcher since its last request."""
     is_armed: bool = True

@@ -21,7 +21,7 @@ from itertools import islice
 import structlog
 
 from tidelog.broker.partition import follower_io as following
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replication.fetch_rounds import FetchRounds
@@ -84,7 +84,7 @@ class Fetchers:
         self._background = background
         self._loops: dict[int, _FetchLoop] = {}
 
-    def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
+    def start_fetching(self, partition: Partition, leader_id: int) -> None:
         """Fetch `partition` from `leader_id` only."""
         self.stop_fetching(partition)
         loop = self._loops.get(leader_id)
@@ -93,12 +93,12 @@ class Fetchers:
             self._background.spawn(f"fetch-from-{leader_id}", loop.run())
         loop.add(partition)
 
-    def stop_fetching(self, partition: HostedPartition) -> None:
+    def stop_fetching(self, partition: Partition) -> None:
         """Stop fetching a partition; the answer to a running request will be ignored."""
         for loop in self._loops.values():
             loop.remove(partition)
 
-    def note_changed(self, partition: HostedPartition) -> None:
+    def note_changed(self, partition: Partition) -> None:
         """Note that the image has a new state of the partition, perhaps outside the ISR."""
         for loop in self._loops.values():
             loop.note_changed(partition)
@@ -114,7 +114,7 @@ class _Named:
     """Last request for a partition, in the request of this number."""
 
     number: int
-    partition: HostedPartition
+    partition: Partition
     fetch: FetchPartition
 
 
@@ -126,7 +126,7 @@ class _FetchLoop:
         self._config = fetchers.config
         self._clock = fetchers.clock
         self._leader_id = leader_id
-        self._followed: dict[Key, HostedPartition] = {}
+        self._followed: dict[Key, Partition] = {}
         self._changed: dict[Key, bool] = {}
         """Partitions to send; True: even if the leader has the same position already."""
         self._put_off: dict[Key, bool] = {}
@@ -144,19 +144,19 @@ class _FetchLoop:
         self._is_failing = self._is_stopped = False
         self._ended = asyncio.Event()
 
-    def add(self, partition: HostedPartition) -> None:
+    def add(self, partition: Partition) -> None:
         key = partition.topic, partition.partition
         self._followed[key] = partition
         self._changed[key] = True
         self._rounds.add(key)
         self._news.set()
 
-    def note_changed(self, partition: HostedPartition) -> None:
+    def note_changed(self, partition: Partition) -> None:
         key = partition.topic, partition.partition
         if self._followed.get(key) is partition:
             self._rounds.add(key)
 
-    def remove(self, partition: HostedPartition) -> None:
+    def remove(self, partition: Partition) -> None:
         key = partition.topic, partition.partition
         if self._followed.get(key) is partition:
             del self._followed[key]

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.node_inside import broker_of, epochs_of, held_by, log_of, quorum_of
 from tidelog.chaos.sockets.sample_json import Question, Told, question_of, told_json
@@ -137,7 +137,7 @@ def _replicas(node: Node) -> list[ReplicaSample]:
     return [_replica(hosted, log) for hosted, log in opened if log is not None]
 
 
-def _replica(hosted: HostedPartition, log: PartitionLog) -> ReplicaSample:
+def _replica(hosted: Partition, log: PartitionLog) -> ReplicaSample:
     sample = ReplicaSample(
         topic=hosted.topic,
         topic_id=hosted.topic_id.hex(),
@@ -156,7 +156,7 @@ def _replica(hosted: HostedPartition, log: PartitionLog) -> ReplicaSample:
     return sample if leader is None else _led(sample, leader)
 
 
-def _role(hosted: HostedPartition) -> str:
+def _role(hosted: Partition) -> str:
     if hosted.replica.leader is not None:
         return "leader"
     return "none" if hosted.replica.follower is None else "follower"

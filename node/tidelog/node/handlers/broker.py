@@ -24,6 +24,7 @@ from tidelog.core.wire_errors import error_message
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.net.call import LOCAL_CALL, Call, counts_responses
 from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.node.handlers.produce_stream import ProduceStream
 from tidelog.node.handlers.reached import address_hints, live_brokers
 from tidelog.v1 import common_pb2
@@ -189,9 +190,9 @@ class BrokerHandler:
     async def _produce(
         self, request: ProduceRequest, failed: Mapping[str, common_pb2.Error], call: Call
     ) -> ProduceResponse:
-        response = await self._replica_manager.appender.produce(request)
+        results = await self._replica_manager.appender.produce(decode_produce(request))
+        response = encode_produce(results, request.correlation_id)
         address_hints(response.partitions, self._image(), call.listener)
-        response.correlation_id = request.correlation_id
         for result in response.partitions:
             if result.topic in failed:
                 result.error.CopyFrom(failed[result.topic])

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import log_of
 from tidelog.records.batch import BatchHeader
@@ -80,7 +80,7 @@ class Book:
         self.seen: Counter[str] = Counter()
         """Amounts compared."""
 
-    def page(self, hosted: HostedPartition) -> Page | None:
+    def page(self, hosted: Partition) -> Page | None:
         """The partition's; None if what is committed there may change."""
         key = hosted.topic_id, hosted.partition
         log = log_of(hosted)

@@ -7,7 +7,7 @@ when it rises).
 
 from __future__ import annotations
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.invariants.replicas import uncovered_isr
@@ -41,7 +41,7 @@ class LeaderChecks:
                     f" {state.isr}, ELR {state.elr} ends at {log.log_end_offset}",
                 )
 
-    def check_isr(self, hosted: HostedPartition, leader: Leader, name: str) -> None:
+    def check_isr(self, hosted: Partition, leader: Leader, name: str) -> None:
         """I5, unless this leader knows of a newer ISR, or another one leads."""
         state = self._sound.newest_state(hosted)
         if state is None or state.leader_epoch != leader.leader_epoch:
@@ -54,7 +54,7 @@ class LeaderChecks:
     def check_rise(
         self,
         machine: Machine,
-        hosted: HostedPartition,
+        hosted: Partition,
         leader: Leader,
         name: str,
         *,
@@ -72,7 +72,7 @@ class LeaderChecks:
                 self._check_member(hosted, leader, member, log.high_watermark, told)
 
     def _check_member(
-        self, hosted: HostedPartition, leader: Leader, member: int, high_watermark: int, told: str
+        self, hosted: Partition, leader: Leader, member: int, high_watermark: int, told: str
     ) -> None:
         """In the very process that the leader heard of: another one has to catch up.
 
@@ -96,7 +96,7 @@ class LeaderChecks:
             self._report("I11", f"{told}, node {member} of {leader.isr} ends at {end}")
 
 
-def is_enough(hosted: HostedPartition, leader: Leader) -> bool:
+def is_enough(hosted: Partition, leader: Leader) -> bool:
     """True if the ISR has min.insync.replicas, whatever becomes of a proposal."""
     log = log_of(hosted)
     least = 1 if log is None else log.config.min_insync_replicas

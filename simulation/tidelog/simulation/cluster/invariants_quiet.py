@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.invariants.replica_logs import ReplicaLogChecks, StoredLog, stored_batches
 from tidelog.chaos.node_inside import epochs_of, held_by, log_of
@@ -47,7 +47,7 @@ class QuietChecks:
             for one, other in pairwise(logs):
                 self._logs.check_pair(one, other)
 
-    def _check_book(self, hosted: HostedPartition, stored: StoredLog) -> None:
+    def _check_book(self, hosted: Partition, stored: StoredLog) -> None:
         page = self._book.page(hosted)
         if page is None:
             return
@@ -60,7 +60,7 @@ class QuietChecks:
                 self._report("I6", f"{stored.name}: {header} was committed, {found} is there")
 
 
-def _stored(hosted: HostedPartition, machine: Machine) -> StoredLog | None:
+def _stored(hosted: Partition, machine: Machine) -> StoredLog | None:
     """None unless it can be held to what it holds."""
     log, disk = log_of(hosted), machine.disk
     if log is None or not hosted.is_sound:

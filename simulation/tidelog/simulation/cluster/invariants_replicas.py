@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.follower import Follower
 from tidelog.broker.replica.isr import IsrState
 from tidelog.broker.replica.leader import Leader
@@ -72,7 +72,7 @@ class ReplicaChecks:
         self._sound = SoundReplicas(cluster, images)
         self._leading = LeaderChecks(book=book, sound=self._sound, report=report)
         self._report = report
-        self._seen: dict[int, dict[HostedPartition, _LastState]] = {}
+        self._seen: dict[int, dict[Partition, _LastState]] = {}
         """By node, of its present process."""
         self._nodes: dict[int, Node] = {}
         self._leaders = EpochLeaders()
@@ -117,7 +117,7 @@ class ReplicaChecks:
     def _changed(
         self,
         machine: Machine,
-        hosted: HostedPartition,
+        hosted: Partition,
         log: PartitionLog,
         seen: _LastState,
         before: _State | None,
@@ -148,7 +148,7 @@ class ReplicaChecks:
             self._check_partition(hosted)
 
     def _check_role(
-        self, machine: Machine, hosted: HostedPartition, seen: _LastState, now: _State, name: str
+        self, machine: Machine, hosted: Partition, seen: _LastState, now: _State, name: str
     ) -> None:
         if now.role is None:
             return
@@ -161,9 +161,7 @@ class ReplicaChecks:
         self._report_all(self._leaders.note(hosted.name, key, epoch, machine.node_id))
         self._check_new_leader(machine, hosted, epoch, name)
 
-    def _check_new_leader(
-        self, machine: Machine, hosted: HostedPartition, epoch: int, name: str
-    ) -> None:
+    def _check_new_leader(self, machine: Machine, hosted: Partition, epoch: int, name: str) -> None:
         """I2: the leader of the newest committed epoch holds every committed record."""
         state, page = self._sound.newest_state(hosted), self._book.page(hosted)
         log = log_of(hosted)
@@ -179,7 +177,7 @@ class ReplicaChecks:
                 self._report("I2", f"{name} leads in epoch {epoch} without {found.header}")
                 return
 
-    def _check_fall(self, hosted: HostedPartition, before: _State, now: _State, name: str) -> None:
+    def _check_fall(self, hosted: Partition, before: _State, now: _State, name: str) -> None:
         if isinstance(now.role, Leader) and now.role is before.role:
             self._report_all(shortened_leader(name, before.offsets, now.offsets))
         if self._book.page(hosted) is not None:
@@ -192,7 +190,7 @@ class ReplicaChecks:
     def _compare(
         self,
         machine: Machine,
-        hosted: HostedPartition,
+        hosted: Partition,
         log: PartitionLog,
         seen: _LastState,
         now: _State,
@@ -217,7 +215,7 @@ class ReplicaChecks:
     def _walk(
         self,
         machine: Machine,
-        hosted: HostedPartition,
+        hosted: Partition,
         log: PartitionLog,
         seen: _LastState,
         page: Page,
@@ -241,7 +239,7 @@ class ReplicaChecks:
             return True
         return found.header is not None and self._book.compare(page, found.header)
 
-    def _check_partition(self, hosted: HostedPartition) -> None:
+    def _check_partition(self, hosted: Partition) -> None:
         state = self._sound.newest_state(hosted)
         if state is not None:
             self._leading.check_candidates(hosted.topic_id, state)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import Held, log_of
@@ -101,7 +101,7 @@ class ReplyChecks:
     def _check_acknowledged(
         self,
         name: str,
-        hosted: HostedPartition,
+        hosted: Partition,
         data: PartitionProduceData,
         result: PartitionProduceResult,
     ) -> None:
@@ -123,7 +123,7 @@ class ReplyChecks:
     def _check_served(
         self,
         where: str,
-        hosted: HostedPartition | None,
+        hosted: Partition | None,
         result: PartitionFetchResult,
         *,
         is_consumer: bool,

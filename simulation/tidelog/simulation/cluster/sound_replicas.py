@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.chaos.invariants.images import ImageChecks
 from tidelog.chaos.node_inside import held_by, is_listed_incarnation
 from tidelog.metadata.image import PartitionImage
@@ -16,7 +16,7 @@ class SoundReplicas:
         self._cluster = cluster
         self._images = images
 
-    def newest_state(self, hosted: HostedPartition) -> PartitionImage | None:
+    def newest_state(self, hosted: Partition) -> PartitionImage | None:
         """State of its partition, by the newest image; None once the topic is deleted."""
         topic = self._images.newest.topic_by_id(hosted.topic_id)
         if topic is None or hosted.partition >= len(topic.partitions):
@@ -25,7 +25,7 @@ class SoundReplicas:
 
     def sound_replica(
         self, node_id: int, topic_id: bytes, partition: int, *, broker_epoch: int | None = None
-    ) -> HostedPartition | None:
+    ) -> Partition | None:
         """The replica of a running node, if its log is sound, and it has no loss to report.
 
         Of the process that is registered, and with `broker_epoch` of that one.

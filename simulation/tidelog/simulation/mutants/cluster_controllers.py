@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidelog.broker.partition.partition_folders import PartitionFolders
+from tidelog.broker.partition.log_directory import LogDirectory
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.core.errors import KafkaError
 from tidelog.metadata import attempts, brokers, damage, delta, election, replication
@@ -165,9 +165,9 @@ def old_topic_id_accepted(
     return _find(self, topic, partition)
 
 
-@replaces(PartitionFolders, "open_log")
+@replaces(LogDirectory, "open_log")
 async def old_folder_taken_over(
-    self: PartitionFolders, topic: str, partition: int, *, topic_id: bytes, config: Any
+    self: LogDirectory, topic: str, partition: int, *, topic_id: bytes, config: Any
 ) -> Any:
     """A topic that is created again begins with what the deleted one left."""
     try:

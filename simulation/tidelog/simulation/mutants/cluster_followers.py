@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tidelog.broker.partition import follower_io as following
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica import follower, replica
 from tidelog.broker.replica.effects import Effect, TruncateTo
 from tidelog.broker.replica.events import (
@@ -48,7 +48,7 @@ def cut_to_own_end(*, leader: EpochEnd, own: EpochEnd) -> int:  # noqa: ARG001
 
 
 @replaces(following, "next_fetch")
-def last_epoch_not_named(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | None:
+def last_epoch_not_named(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
     """A follower does not say which epoch its log ends in: nobody finds that the logs part."""
     asked = _next_fetch(hosted, max_bytes=max_bytes)
     if asked is not None:
@@ -56,12 +56,12 @@ def last_epoch_not_named(hosted: HostedPartition, *, max_bytes: int) -> FetchPar
     return asked
 
 
-_known: WeakKeyDictionary[HostedPartition, tuple[int | None, int, bool]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Partition, tuple[int | None, int, bool]] = WeakKeyDictionary()
 """The leader, its epoch, and whether the same one led before."""
 
 
 @replaces(following, "next_fetch")
-def same_leader_not_compared(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | None:
+def same_leader_not_compared(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
     """A follower whose leader leads again, in a new epoch, cuts nothing (KAFKA-7164)."""
     asked = _next_fetch(hosted, max_bytes=max_bytes)
     role = hosted.replica.follower
@@ -110,7 +110,7 @@ def out_of_range_begins_anew(_event: FetchAnswered) -> bool:
 
 @replaces(following, "_flush")
 async def fetched_not_flushed(
-    hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
+    hosted: Partition, asked: FetchPartition, result: PartitionFetchResult
 ) -> None:
     """A follower acknowledges what flush.messages=1 wants on stable storage before it is there."""
     work: Coroutine[Any, Any, object] | None = hosted.ordered(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from tidelog.broker.partition import leader_io as leading
-from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica import isr, leader, replica
 from tidelog.broker.replica.effects import (
     Answer,
@@ -35,7 +35,7 @@ from tidelog.v1.data_pb2 import FetchPartition
 
 _ask = leading.ask
 _awaited = Leader._awaited
-_carry_out = HostedPartition._carry_out
+_carry_out = Partition._carry_out
 _commit_isr = Leader._commit_isr
 _fetch_requested = Leader._fetch_requested
 _isr_answered = Leader._isr_answered
@@ -94,7 +94,7 @@ _answers: WeakKeyDictionary[Loaded, Answer | None] = WeakKeyDictionary()
 
 @replaces(leading, "ask")
 def read_not_checked_again(
-    hosted: HostedPartition,
+    hosted: Partition,
     asked: FetchPartition,
     *,
     follower: FollowerIdentity | None,
@@ -211,16 +211,16 @@ def lost_leadership_told_as_refusal(self: Replica, reason: str) -> list[Effect]:
     return [FailWaiters(code, reason), FailDeletions(code, reason), WakeFetches()]
 
 
-@replaces(HostedPartition, "_carry_out")
-def lost_leadership_told_as_success(self: HostedPartition, effect: Effect) -> None:
+@replaces(Partition, "_carry_out")
+def lost_leadership_told_as_success(self: Partition, effect: Effect) -> None:
     """Producers that wait when leadership ends get an acknowledgement."""
     if isinstance(effect, FailWaiters):
         self.acks_all.complete_up_to(self.log.log_end_offset)
     _carry_out(self, effect)
 
 
-@replaces(HostedPartition, "ackable_offset")
-def own_append_not_flushed(self: HostedPartition) -> int:
+@replaces(Partition, "ackable_offset")
+def own_append_not_flushed(self: Partition) -> int:
     """A leader counts its own copy before flush.messages=1 has it on stable storage."""
     return self.log.log_end_offset
 

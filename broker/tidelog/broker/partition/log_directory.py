@@ -29,7 +29,7 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 log = structlog.get_logger(__name__)
 
 
-class PartitionFolders:
+class LogDirectory:
     """Replica folders in one data folder."""
 
     def __init__(self, *, log_dir: str, disk: Disk, clock: Clock) -> None:

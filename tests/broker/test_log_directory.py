@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.broker.partition.partition_folders import SPACE_BYTES_MIN, PartitionFolders
+from tidelog.broker.partition.log_directory import SPACE_BYTES_MIN, LogDirectory
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.log.config import LogConfig
@@ -22,18 +22,18 @@ def disk() -> SimDisk:
 
 
 @pytest.fixture
-def folders(disk: SimDisk) -> PartitionFolders:
-    return PartitionFolders(log_dir="/data", disk=disk, clock=SimClock(lambda: 0.0))
+def folders(disk: SimDisk) -> LogDirectory:
+    return LogDirectory(log_dir="/data", disk=disk, clock=SimClock(lambda: 0.0))
 
 
-async def open_log(folders: PartitionFolders, topic: str, partition: int = 0) -> None:
+async def open_log(folders: LogDirectory, topic: str, partition: int = 0) -> None:
     log = await folders.open_log(topic, partition, topic_id=TOPIC_ID, config=LogConfig())
     await log.close()
 
 
 @pytest.mark.parametrize("topic", BAD_NAMES)
 async def test_a_name_that_is_no_topics_makes_no_path(
-    disk: SimDisk, folders: PartitionFolders, topic: str
+    disk: SimDisk, folders: LogDirectory, topic: str
 ) -> None:
     operations = disk.operations
     with pytest.raises(StorageError, match="not a valid folder name"):
@@ -43,14 +43,14 @@ async def test_a_name_that_is_no_topics_makes_no_path(
     assert disk.operations == operations
 
 
-async def test_a_negative_partition_makes_no_path(folders: PartitionFolders) -> None:
+async def test_a_negative_partition_makes_no_path(folders: LogDirectory) -> None:
     with pytest.raises(StorageError, match="not a valid folder name"):
         await open_log(folders, "t", -1)
 
 
 @pytest.mark.parametrize("topic", ["a" * 249, "a.b_c-1", "...", "-"])
 async def test_every_topic_has_a_folder_that_can_be_removed(
-    disk: SimDisk, folders: PartitionFolders, topic: str
+    disk: SimDisk, folders: LogDirectory, topic: str
 ) -> None:
     await open_log(folders, topic, 12345)
     assert list(folders.owned()) == [(topic, 12345, TOPIC_ID)]
@@ -59,7 +59,7 @@ async def test_every_topic_has_a_folder_that_can_be_removed(
 
 
 async def test_only_a_replicas_folder_that_says_whose_it_is_is_owned(
-    disk: SimDisk, folders: PartitionFolders
+    disk: SimDisk, folders: LogDirectory
 ) -> None:
     for partition in (0, 1):
         await open_log(folders, "t", partition)
@@ -77,7 +77,7 @@ async def test_only_a_replicas_folder_that_says_whose_it_is_is_owned(
 
 @pytest.mark.parametrize("at", [0, 30])
 async def test_a_flipped_bit_in_the_bare_file_makes_a_folder_no_other_topics(
-    disk: SimDisk, folders: PartitionFolders, at: int
+    disk: SimDisk, folders: LogDirectory, at: int
 ) -> None:
     """The broker would remove it, or put it aside."""
     await open_log(folders, "t")
@@ -89,7 +89,7 @@ async def test_a_flipped_bit_in_the_bare_file_makes_a_folder_no_other_topics(
 
 
 async def test_a_folder_that_cannot_be_read_is_owned_by_nobody(
-    disk: SimDisk, folders: PartitionFolders
+    disk: SimDisk, folders: LogDirectory
 ) -> None:
     await open_log(folders, "t")
     disk.faults.fail("read", "/data/t-0/partition.metadata")
@@ -97,7 +97,7 @@ async def test_a_folder_that_cannot_be_read_is_owned_by_nobody(
 
 
 async def test_a_leftover_that_cannot_be_removed_holds_up_no_other(
-    disk: SimDisk, folders: PartitionFolders
+    disk: SimDisk, folders: LogDirectory
 ) -> None:
     for name in ("a-0.x-delete", "b-0.x-delete"):
         disk.make_directory(f"/data/{name}")
@@ -108,7 +108,7 @@ async def test_a_leftover_that_cannot_be_removed_holds_up_no_other(
 
 
 async def test_space_is_tried_and_nothing_of_the_trial_stays(
-    disk: SimDisk, folders: PartitionFolders
+    disk: SimDisk, folders: LogDirectory
 ) -> None:
     disk.make_directory("/data")
     assert folders.has_space()
@@ -121,7 +121,7 @@ async def test_space_is_tried_and_nothing_of_the_trial_stays(
 
 
 async def test_what_an_earlier_topic_of_the_name_left_goes_before_the_new_log_opens(
-    disk: SimDisk, folders: PartitionFolders
+    disk: SimDisk, folders: LogDirectory
 ) -> None:
     await open_log(folders, "t")
     disk.open("/data/t-0/00000000000000000009.log", create=True)
@@ -135,7 +135,7 @@ async def test_a_log_that_is_opened_twice_in_one_life_believes_only_its_own_last
     disk: SimDisk,
 ) -> None:
     first, second = (
-        PartitionFolders(log_dir="/data", disk=disk, clock=SimClock(lambda: 0.0)) for _ in range(2)
+        LogDirectory(log_dir="/data", disk=disk, clock=SimClock(lambda: 0.0)) for _ in range(2)
     )
     first.life, second.life = Life(11, -1), Life(22, 11)
     await open_log(first, "t")

@@ -1,0 +1,122 @@
+"""Appends of this broker's coordinators, to the partitions it leads.
+
+    append      at once, in the leader epoch of the election; the records have their offsets then
+    committed   later: the high watermark passed them, or their outcome is unknown
+
+Kafka's `PartitionWriter`. Whether the append is allowed is the partition's core's to say, as for
+any producer with acks=all. Owns how many appends wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tidelog.broker.partition import leader_io as leading
+from tidelog.broker.partition.partition_listener import Leadership
+from tidelog.broker.partition.partition_map import PartitionMap
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.replica.leader import ACKS_ALL
+from tidelog.core.errors import (
+    BrokerNotAvailableError,
+    RequestTimedOutError,
+    ThrottlingQuotaExceededError,
+)
+from tidelog.core.wire_errors import raise_for
+from tidelog.v1.common_pb2 import Error
+
+
+class Written:
+    """Appended records in the leader's log; await `committed` before anyone is answered."""
+
+    def __init__(self, on_end: Callable[[], None]) -> None:
+        self.base_offset = -1
+        """Offset of the first record."""
+        self.end_offset = -1
+        """Exclusive."""
+        self._on_end = on_end
+        self._failure: Error | None = None
+        self._ended = asyncio.Event()
+        self._ended.set()
+
+    async def committed(self, *, timeout_ms: int) -> None:
+        """Wait until the in-sync replicas hold the records.
+
+        Raises, each with an unknown outcome: `RequestTimedOutError` when the leadership ended or
+        the time is over, `NotEnoughReplicasAfterAppendError` when the ISR fell below
+        min.insync.replicas. Where the leadership lasts, the records stay in the log, and
+        `on_high_watermark_updated` beyond `end_offset` says that they are committed after all.
+        """
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._ended.wait()
+        except TimeoutError:
+            message = (
+                f"appended up to offset {self.end_offset}, but not on every in-sync replica within "
+                f"{timeout_ms} ms: the outcome is unknown"
+            )
+            raise RequestTimedOutError(message) from None
+        if self._failure is not None:
+            raise_for(self._failure)
+
+    # For the partition, see `OffsetWaiter`
+
+    @property
+    def is_over(self) -> bool:
+        """True when `committed` need not wait."""
+        return self._ended.is_set()
+
+    def expect(self, index: int, offset: int) -> None:
+        """See `OffsetWaiter`: the one entry waits."""
+        del index, offset
+        self._ended.clear()
+
+    def resolve(self, index: int, failure: Error | None) -> None:
+        """See `OffsetWaiter`."""
+        del index
+        self._failure = failure
+        self._ended.set()
+        self._on_end()
+
+
+class PartitionWriter:
+    """Appends for coordinators. `is_held` says whether the broker takes no writes."""
+
+    def __init__(
+        self, *, partitions: PartitionMap, config: ReplicaConfig, is_held: Callable[[], bool]
+    ) -> None:
+        self.uncommitted = 0
+        """Number of appends that are neither committed nor failed."""
+        self._partitions = partitions
+        self._config = config
+        self._is_held = is_held
+
+    def append(self, leadership: Leadership, records: bytes) -> Written:
+        """Append whole batches as the leader of that epoch; they are in its log on return.
+
+        Raises, with nothing appended: `FencedLeaderEpochError` or `NotLeaderOrFollowerError` when
+        the leadership is over; `UnknownTopicIdError`, `InconsistentTopicIdError` or
+        `UnknownTopicOrPartitionError` when the topic is gone; `NotEnoughReplicasError` below
+        min.insync.replicas; `BrokerNotAvailableError` while the cluster stops;
+        `ThrottlingQuotaExceededError` while `coordinator_appends_max` wait; KAFKA_STORAGE_ERROR
+        when the log is offline; and the errors of `PartitionLog.append_as_leader`.
+        """
+        self._check_admission()
+        hosted = self._partitions.led(leadership)
+        written = Written(self._note_end)
+        done = leading.append(hosted, records, acks=ACKS_ALL, answer=written, index=0)
+        written.base_offset, written.end_offset = done.base_offset, done.last_offset + 1
+        self.uncommitted += not written.is_over
+        return written
+
+    def _check_admission(self) -> None:
+        if self._is_held():
+            raise BrokerNotAvailableError("the cluster is stopping: it takes no writes")
+        limit = self._config.coordinator_appends_max
+        if self.uncommitted >= limit:
+            raise ThrottlingQuotaExceededError(
+                f"{limit} appends of coordinators wait for their commit: try again later"
+            )
+
+    def _note_end(self) -> None:
+        self.uncommitted -= 1
