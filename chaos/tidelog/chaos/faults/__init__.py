@@ -53,7 +53,7 @@ proxy, on the connections there are and on those to come:
   pieces a second. Per connection.
 - latency: up to 1024 chunks of at most 32 KiB wait; then the sender feels it. Removal sends what
   waits at once.
-- slicer sleeps after each piece: with 7 bytes and 100 µs no more than some 50 KB/s remain.
+- slicer sleeps after each piece: with 7 bytes and 100 µs only some 50 KB/s remain.
 - One toxic of a kind and direction a proxy: on sockets `cut` is a timeout, and the port's `delay` a
   latency, so a path cannot have both at once.
 - A disabled proxy closes its listener and all its connections.

@@ -1,7 +1,7 @@
 """Budget of damage: a lost record is always the product's fault. Asks the cluster's port alone.
 
-- A record acknowledged with acks=all was on `min.insync.replicas` replicas at least. As long as no
-  more than `min.insync.replicas` - 1 of them are impaired at a time, one that is whole holds it.
+- A record acknowledged with acks=all was on `min.insync.replicas` replicas at least. As long as at
+  most `min.insync.replicas` - 1 of them are impaired at a time, one that is whole holds it.
 - A killed, stopped or paused process, a link, a full disk take nothing: they need no budget.
 - An emptied disk, a torn tail, a flipped bit that is not made again out of the log impair a replica
   until it holds everything again: it is in the ISR, by a registration newer than the damage where

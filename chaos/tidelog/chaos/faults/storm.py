@@ -15,7 +15,7 @@ from tidelog.chaos.faults.bit_flip import BitFlip, Flip
 from tidelog.chaos.faults.budget import DamageBudget
 from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
 from tidelog.chaos.faults.storm_plan import MENU, TOXICS, Strike, draw
-from tidelog.chaos.faults.storm_victims import Serving, serve
+from tidelog.chaos.faults.storm_victims import Target, target_of
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
@@ -58,35 +58,35 @@ class Storm:
 
     async def _strike(self, scene: Scene, strike: Strike, budget: DamageBudget) -> None:
         await asyncio.sleep(strike.after_s)
-        serving = serve(strike, scene.cluster, held=self._held)
-        if serving is None:
+        target = target_of(strike, scene.cluster, held=self._held)
+        if target is None:
             return
-        if serving.node_id is not None:
-            self._held.add(serving.node_id)
+        if target.node_id is not None:
+            self._held.add(target.node_id)
         try:
-            await self._let_it_strike(scene, strike, serving, budget)
+            await self._let_it_strike(scene, strike, target, budget)
         except (FaultError, UnsupportedFaultError):
             return  # Nobody leads at the moment, or there is no such file yet.
         finally:
-            if serving.node_id is not None:
-                self._held.discard(serving.node_id)
+            if target.node_id is not None:
+                self._held.discard(target.node_id)
 
     async def _let_it_strike(
-        self, scene: Scene, strike: Strike, serving: Serving, budget: DamageBudget
+        self, scene: Scene, strike: Strike, target: Target, budget: DamageBudget
     ) -> None:
         wound = None
-        if serving.is_lossy and serving.node_id is not None:
-            wound = budget.take(scene.cluster, serving.node_id)
+        if target.is_lossy and target.node_id is not None:
+            wound = budget.take(scene.cluster, target.node_id)
             if wound is None:
                 return
         try:
-            async with lasting(scene, serving.fault):
+            async with lasting(scene, target.fault):
                 self.struck.append(strike.kind)
                 await asyncio.sleep(strike.last_s)
         finally:
             if wound is not None:
-                flips = _flips(serving.fault)
-                budget.close(wound, *flips, needs_start=serving.needs_start)
+                flips = _flips(target.fault)
+                budget.close(wound, *flips, needs_start=target.needs_start)
 
 
 def _flips(fault: Fault) -> list[Flip]:

@@ -38,7 +38,7 @@ LOG_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class Target:
     """A fault, the node it holds for itself, and whether it takes records."""
 
     fault: Fault
@@ -48,17 +48,17 @@ class Serving:
     """True if lost records return with a start only, or already while the node runs."""
 
 
-def serve(strike: Strike, cluster: ClusterPort, *, held: Collection[int]) -> Serving | None:
+def target_of(strike: Strike, cluster: ClusterPort, *, held: Collection[int]) -> Target | None:
     """The strike's fault; None: nobody is left whom it could strike. `held` are not."""
     random = SeededRandom(strike.seed)
     if strike.kind in storm_plan.CUTS:
-        return Serving(_cut(strike.kind, cluster, random))
+        return Target(_cut(strike.kind, cluster, random))
     if strike.kind in storm_plan.TOXICS:
-        return Serving(_TOXICS[strike.kind](Reach(_somewhere(cluster, random)), random))
+        return Target(_TOXICS[strike.kind](Reach(_somewhere(cluster, random)), random))
     if strike.kind in storm_plan.LOSSY:
         return _lossy(strike.kind, cluster, random, held)
     node_id = _victim(cluster, random, held)
-    return None if node_id is None else Serving(_of_node(strike.kind, node_id, random), node_id)
+    return None if node_id is None else Target(_of_node(strike.kind, node_id, random), node_id)
 
 
 def _victim(cluster: ClusterPort, random: SeededRandom, held: Collection[int]) -> int | None:
@@ -90,7 +90,7 @@ def _of_node(kind: str, node_id: int, random: SeededRandom) -> Fault:
 
 def _lossy(
     kind: str, cluster: ClusterPort, random: SeededRandom, held: Collection[int]
-) -> Serving | None:
+) -> Target | None:
     state = cluster.image.partition(cluster.topic, 0)
     free = [] if state is None else [one for one in state.replicas if one not in held]
     if not free:
@@ -98,21 +98,21 @@ def _lossy(
     node_id, seed = one_of(random, free), random.randrange(0, storm_plan.SEEDS)
     match kind:
         case "empty_disk":
-            return Serving(EmptyDisk(node_id), node_id, is_lossy=True)
+            return Target(EmptyDisk(node_id), node_id, is_lossy=True)
         case "torn_tail":
-            return Serving(TornTail(node_id, seed), node_id, is_lossy=True)
+            return Target(TornTail(node_id, seed), node_id, is_lossy=True)
         case _:
             return _flip(node_id, random, seed)
 
 
-def _flip(node_id: int, random: SeededRandom, seed: int) -> Serving:
+def _flip(node_id: int, random: SeededRandom, seed: int) -> Target:
     if random.random() < LOG_SHARE:
         fault = BitFlip(node_id, LOG, seed)
-        return Serving(fault, node_id, is_lossy=True, needs_start=False)
+        return Target(fault, node_id, is_lossy=True, needs_start=False)
     file_kind = one_of(random, (*HARMLESS, CHECKPOINT_FILE, METADATA_FILE))
     fault = BitFlip(node_id, file_kind, seed)
     is_lossy = file_kind not in HARMLESS
-    return Serving(Together((Kill(node_id), fault)), node_id, is_lossy=is_lossy)
+    return Target(Together((Kill(node_id), fault)), node_id, is_lossy=is_lossy)
 
 
 def _cut(kind: str, cluster: ClusterPort, random: SeededRandom) -> Fault:

@@ -88,7 +88,7 @@ class Story:
 
     @cached_property
     def began_s(self) -> float:
-        """The first thing that is known, of the preparation no more than its end."""
+        """Time of the first event; of the preparation only its end counts."""
         first = [points[0].at_s for points in self.replicas.values() if points]
         return max(-_PREPARATION_S, min([0.0, *first]))
 

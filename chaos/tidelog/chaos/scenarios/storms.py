@@ -19,7 +19,7 @@ from tidelog.history.history import ACKS_ALL, History
 SEEDS = 1 << 32
 STRIKES_MIN = 3
 """Strikes of a storm: with fewer it proves nothing."""
-HELPINGS_MAX = 4
+STORMS_MAX = 4
 """A short storm may strike nobody; then there is another."""
 GAP_S_MAX = 1.0
 ROUND_QUIET_S = 0.5
@@ -113,7 +113,7 @@ def _no_error(history: History, began: int) -> tuple[bool, str]:
 async def storm(scene: Scene) -> None:
     """A storm of faults, one to three at once: the promises of each hold for them together."""
     before, struck = scene.now.partition_epoch, list[str]()
-    for _ in range(HELPINGS_MAX):
+    for _ in range(STORMS_MAX):
         seed = scene.random.randrange(0, SEEDS)
         storm = Storm(seed=seed, for_s=scene.cluster.load_s, min_insync_replicas=2)
         async with lasting(scene, storm):

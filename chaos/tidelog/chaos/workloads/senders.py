@@ -1,4 +1,4 @@
-"""Producers: each value is sent once, and what became of it is written down.
+"""Producers: each value is sent once, and its outcome is written down.
 
 Owns when is sent what, and who takes over from a producer that cannot go on.
 """

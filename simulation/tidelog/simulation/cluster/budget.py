@@ -7,7 +7,7 @@ What is promised (README, decisions 0005, 0009, 0013), and what follows for each
   take nothing of that: such faults have no budget.
 - A power cut takes what a replica had not synced. The replica says so when it starts (another boot
   id) and is out of ISR and ELR until it has caught up: only then does it hold everything again. So
-  it is *impaired* from the cut until its present process is in the ISR. As long as no more than
+  it is *impaired* from the cut until its present process is in the ISR. As long as at most
   `min.insync.replicas` - 1 replicas are impaired at a time, one of those that had to acknowledge
   holds every record, and only complete replicas are elected.
 - With flush.messages=1 what was acknowledged is on stable storage: everyone may lose power.

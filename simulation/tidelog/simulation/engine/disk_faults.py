@@ -36,7 +36,7 @@ class _Trouble:
 
 @dataclass(slots=True)
 class _SlowReads:
-    """Every so manieth read of files whose path begins so takes this long."""
+    """Slow reads: every Nth read of files below a path takes this long."""
 
     prefix: str
     latency_s: float
@@ -63,7 +63,7 @@ class DiskFaults:
         self._slow_reads: list[_SlowReads] = []
 
     def slow_reads(self, prefix: str, latency_s: float, *, every: int = 1) -> None:
-        """Let every so manieth read below `prefix` find nothing in memory, and take this long.
+        """Let every Nth read below `prefix` find nothing in memory, and take this long.
 
         Until `quick_reads`, `heal` or a crash.
         """

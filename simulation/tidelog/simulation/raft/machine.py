@@ -1,4 +1,4 @@
-"""The state machine of the Raft suite: a few keys, their values, and what became of each command.
+"""State machine of the Raft suite: a few keys, their values, and each command's result.
 
 It owns what a command does and what the state's hash is; it never waits and never raises. A command
 is applied at most once, however often it was proposed: the first outcome is kept by its id.
