@@ -31,7 +31,7 @@ On a stream of Produce requests it is the one answered, on any other the one sen
 def role_of(service: str, request: object = None) -> Role:
     """Role that serves a request; `Node` is served by every node, as the broker it is.
 
-    A change of `Admin` that a broker or a controller has passed on is a controller's (decision 0038).
+    A change of `Admin` that a node has passed on goes to a controller (decision 0038).
     """
     is_passed_on = getattr(request, "from_broker", False) or getattr(request, "forwarded", False)
     return "controller" if is_passed_on or service == "tidelog.v1.Controller" else "broker"
