@@ -26,6 +26,7 @@ from tidelog.chaos.topology import CLIENTS, Link, Topology, node_name
 from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.net.quiet_ports import HOST, quiet_ports
 from tidelog.net.transport import DialOutcome
+from tidelog.simulation.mutants.socket_hunt import patch_of
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic, NodeStatusRequest
 from tidelog.v1.methods import CREATE_TOPICS, NODE_STATUS
 
@@ -314,7 +315,8 @@ async def test_each_line_of_a_nodes_log_is_told_once(cluster: SocketCluster) -> 
 
 
 async def test_a_mutant_is_wrong_from_its_start(tmp_path: Path) -> None:
-    epochs = [await _epochs_with(tmp_path / str(m), m) for m in (None, "epoch_not_assigned")]
+    mutants = (None, patch_of("epoch_not_assigned"))
+    epochs = [await _epochs_with(tmp_path / str(n), m) for n, m in enumerate(mutants)]
     assert epochs == [((0, 0),), ()]
 
 
