@@ -105,5 +105,5 @@ async def test_a_broker_that_never_tells_of_it_ends_the_wait_and_is_written_down
 
     await workload.recreate(CHURNED)
 
-    assert any("not every broker tells of it" in line for line in story)
+    assert any("not every broker knows it" in line for line in story)
     await workload.close()
