@@ -41,7 +41,7 @@ check: dev ## Check style, types, layers, lock file, generated code and docs; ch
 	@$(BIN)/python tools/config_docs.py --check
 	@$(BIN)/python tools/chaos_figures.py --check
 	@$(BIN)/python tools/scenario_tables.py --check
-	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_proto*.py
+	@$(BIN)/python -m pytest -q tests/test_tidy*.py tests/test_proto*.py
 
 fix: dev proto docs ## Fix style, generated code and docs
 	@$(BIN)/ruff check --fix

@@ -10,7 +10,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
@@ -113,6 +113,10 @@ BUILDERS: dict[str, tuple[str, ...]] = {
 # R5: ceilings, not aims.
 LINE_COLUMNS_MAX, FUNCTION_LINES_MAX, FILE_LINES_MAX = 100, 60, 500
 
+# R8: a constructor takes a few parts; the options of a public client are Kafka's, one by one.
+PARAMETERS_MAX = 8
+PUBLIC_CLIENTS = frozenset({"Producer", "Consumer", "TableWriter"})
+
 # R6: threads, executors, mapped memory and stable storage have one home.
 THREADED = (
     "core/tidelog/core/system.py",
@@ -155,10 +159,6 @@ class Module:
         inner = self.path.split("/", 1)[1].removesuffix(".py").removesuffix("/__init__")
         return inner.replace("/", ".")
 
-    @property
-    def room(self) -> str:
-        return room_of(self.name)
-
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         return tuple(ast.walk(ast.parse(self.text)))
@@ -184,44 +184,6 @@ class Module:
     def is_in(self, patterns: tuple[str, ...]) -> bool:
         """Whether a shell pattern matches the path; `*` matches slashes too."""
         return any(fnmatch(self.path, pattern) for pattern in patterns)
-
-
-def arrows_of(module: Module) -> set[str]:
-    """The product's own modules that it imports, wherever in the file."""
-    found = {name if name in NAMES else name.rpartition(".")[0] for name in module.imports}
-    return {name for name in found if name in NAMES and name != module.name}
-
-
-def room_of(name: str) -> str:
-    """The folder below its package that a module lies in; its own name where there is none."""
-    return ".".join(name.split(".")[:3])
-
-
-def circles(arrows: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Groups of names that reach each other, each in order (Tarjan's algorithm)."""
-    order: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(name: str) -> None:
-        order[name] = lowest[name] = len(order)
-        stack.append(name)
-        for other in sorted(arrows.get(name, ())):
-            if other not in order:
-                visit(other)
-            if other in stack:
-                lowest[name] = min(lowest[name], lowest[other])
-        if lowest[name] == order[name]:
-            group = stack[stack.index(name) :]
-            del stack[stack.index(name) :]
-            if len(group) > 1:
-                found.append(sorted(group))
-
-    for name in sorted(arrows):
-        if name not in order:
-            visit(name)
-    return sorted(found)
 
 
 def package_of(imported: str) -> str | None:
@@ -343,6 +305,19 @@ def word_complaints(module: Module) -> list[str]:
     return [f"{module.path}:{line}: words: {word!r}" for line, word in sorted(found)]
 
 
+def constructor_complaints(module: Module) -> list[str]:
+    """R8."""
+    found = []
+    for made in (node for node in module.nodes if isinstance(node, ast.ClassDef)):
+        for method in made.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+                named = method.args
+                count = len(named.posonlyargs) + len(named.args) + len(named.kwonlyargs) - 1
+                if count > PARAMETERS_MAX and made.name not in PUBLIC_CLIENTS:
+                    found.append(f"{module.path}: {made.name} takes {count} parameters")
+    return found
+
+
 def modules_in(*folders: str) -> list[Module]:
     """Every source file below the folders that a person wrote."""
     return [
@@ -354,7 +329,6 @@ def modules_in(*folders: str) -> list[Module]:
 
 
 PRODUCT = modules_in(*ALLOWED)
-NAMES = frozenset(module.name for module in PRODUCT)
 EVERYTHING = PRODUCT + modules_in("tests", "tools", "docs/examples")
 Rule = Callable[[Module], list[str]]
 
@@ -368,9 +342,19 @@ Rule = Callable[[Module], list[str]]
         (builder_complaints, PRODUCT),
         (size_complaints, EVERYTHING),
         (thread_complaints, PRODUCT),
+        (constructor_complaints, PRODUCT),
         (word_complaints, PRODUCT),
     ],
-    ids=["R1-layers", "R2-cores", "R3-libraries", "R4-graph", "R5-sizes", "R6-threads", "R7-words"],
+    ids=[
+        "R1-layers",
+        "R2-cores",
+        "R3-libraries",
+        "R4-graph",
+        "R5-sizes",
+        "R6-threads",
+        "R8-constructors",
+        "R7-words",
+    ],
 )
 def test_tree_keeps_rule(rule: Rule, modules: list[Module]) -> None:
     complaints = [complaint for module in modules for complaint in rule(module)]
@@ -393,31 +377,13 @@ def test_every_room_has_a_first_page() -> None:
     assert private == []
 
 
-def test_imports_have_no_circle() -> None:
-    arrows = {module.name: arrows_of(module) for module in PRODUCT}
-    assert circles(arrows) == []
-
-
-def test_rooms_have_no_circle() -> None:
-    """A room is a folder below a package; a file that lies in none is a room of its own."""
-    arrows: dict[str, set[str]] = {}
-    for module in PRODUCT:
-        if not module.is_first_page:
-            names = {room_of(name) for name in arrows_of(module)}
-            arrows.setdefault(module.room, set()).update(names - {module.room})
-    assert circles(arrows) == []
-
-
-def test_a_circle_is_seen() -> None:
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
-
-
 def test_every_listed_part_is_defined() -> None:
     definitions = ast.ClassDef | ast.FunctionDef
     defined = {n.name for module in PRODUCT for n in module.nodes if isinstance(n, definitions)}
     assert BUILDERS.keys() - defined == set()
 
 
+GREEDY = "class C:\n    def __init__(self, " + ", ".join("abcdefghi") + "): ..."
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
 
 
@@ -452,6 +418,7 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
         ),
         (size_complaints, "log/tidelog/log/x.py", "x = " + "1" * LINE_COLUMNS_MAX),
         (size_complaints, "log/tidelog/log/x.py", LONG_FUNCTION),
+        (constructor_complaints, "log/tidelog/log/x.py", GREEDY),
         (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * (FILE_LINES_MAX + 1)),
         (thread_complaints, "raft/tidelog/raft/wal.py", "from concurrent import futures"),
         (thread_complaints, "raft/tidelog/raft/wal.py", "asyncio.to_thread(f)"),

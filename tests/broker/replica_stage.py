@@ -16,8 +16,9 @@ from tests.metadata.broker_endpoints import registered_at
 from tests.metadata.decision_contexts import decision_context
 
 from tidelog.broker.partition.partition import Partition
+from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.partition.replica_config import ReplicaConfig
-from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import CallFailedError
 from tidelog.core.workers import InPlace, Workers
@@ -460,18 +461,21 @@ class ReplicaStage:
         return ReplicaManager(
             broker_id=machine.broker_id,
             log_dir="/data",
-            disk=machine.disk,
-            clock=machine.clock,
-            random=SeededRandom(machine.broker_id),
+            ports=ReplicaPorts(
+                disk=machine.disk,
+                clock=machine.clock,
+                random=SeededRandom(machine.broker_id),
+                peers=SimPeers(network=self.network, host=host),
+                workers=self.workers,
+            ),
             config=self.config,
-            peers=SimPeers(network=self.network, host=host),
-            alter_partition=self._alter_partition,
-            report_state=self._report_state,
-            on_recovered=machine.note_recovered,
+            controllers=ControllerCalls(self._alter_partition, self._report_state),
+            hooks=ReplicaHooks(
+                on_recovered=machine.note_recovered,
+                on_broken=self.broken.append,
+                on_fatal=self.fatal.append,
+            ),
             unread=UnreadResponses(self.config.unread, machine.clock.monotonic_ms),
-            workers=self.workers,
-            on_broken=self.broken.append,
-            on_fatal=self.fatal.append,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tidelog.broker.partition import follower_io as following
+from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replication.fetch_rounds import ROUNDS_PER_TURN, TURN_PER_ROUND_MAX
 from tidelog.broker.replication.fetcher import NAMED_PER_REQUEST_MAX, REQUESTS_MAX, Fetchers
@@ -74,12 +75,17 @@ class Bench:
         image = SimpleNamespace(address_of=lambda _: "leader:1", image=EMPTY_IMAGE)
         peers: Any = self.leader
         partitions: Any = image
+        unused: Any = None
         self.fetchers = Fetchers(
             broker_id=2,
             partitions=partitions,
-            peers=peers,
-            clock=SystemClock(),
-            random=SystemRandom(),
+            ports=ReplicaPorts(
+                disk=unused,
+                clock=SystemClock(),
+                random=SystemRandom(),
+                peers=peers,
+                workers=unused,
+            ),
             config=ReplicaConfig(replica_fetch_wait_max_ms=wait_ms, replica_fetch_backoff_ms=1),
             background=self.background,
             on_broken=self.broken.append,

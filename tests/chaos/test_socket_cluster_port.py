@@ -10,7 +10,7 @@ import pytest
 from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.sockets.cluster import SocketCluster
-from tidelog.chaos.sockets.cluster_port import SocketClusterPort
+from tidelog.chaos.sockets.cluster_port import RunClients, SocketClusterPort
 from tidelog.chaos.sockets.sampler import Sampler
 from tidelog.chaos.story.cluster_port import Load
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
@@ -93,10 +93,8 @@ def cluster(processes: FakeProcesses, sampler: FakeSampler) -> SocketClusterPort
     return SocketClusterPort(
         cast("SocketCluster", processes),  # As much of it as is asked for,
         cast("Sampler", sampler),  # here as well,
-        topic="steady",
-        load=cast("Load", None),  # and of these nothing.
-        history=History(),
-        answers=[],
+        # and of the load nothing.
+        clients=RunClients("steady", cast("Load", None), History(), []),
         random=SeededRandom(1),
         note=lambda *_: None,
         report=lambda *_: None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import structlog
@@ -25,6 +25,7 @@ from tidelog.broker.partition.partition_listeners import PartitionListeners
 from tidelog.broker.partition.partition_loader import PartitionLoader
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.partition_writer import PartitionWriter
+from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.partition.reader import Reader
 from tidelog.broker.partition.record_deleter import RecordDeleter
 from tidelog.broker.partition.replica_config import ReplicaConfig
@@ -36,23 +37,42 @@ from tidelog.broker.replication.alter_partition import AlterPartition, IsrPropos
 from tidelog.broker.replication.fetch_session import FetchSession
 from tidelog.broker.replication.fetcher import Fetchers
 from tidelog.core.background import Background
-from tidelog.core.env import Clock, Disk, Random
 from tidelog.core.errors import StorageError
 from tidelog.core.journal import Event
-from tidelog.core.workers import Workers
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import Damage
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.net.own_cluster import OwnCluster
-from tidelog.net.peers import Peers
 from tidelog.net.unread_responses import UnreadResponses
 
 SETTLE_POLL_MS = 10
 RECOVERY_POLL_S = 0.05
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerCalls:
+    """Requests of a broker's replicas to the controllers."""
+
+    alter_partition: AlterPartition
+    report_state: ReportReplicaState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaHooks:
+    """Callbacks of the node around the replicas."""
+
+    on_recovered: Callable[[], Awaitable[None]]
+    """Every log was opened in this boot."""
+    on_broken: Callable[[int], None]
+    """The connection to the leader with this id broke."""
+    on_fatal: Callable[[BaseException], None]
+    """A background task failed: the node must stop."""
+    note: Callable[[Event], None] = lambda _: None
+    """An event for the journal."""
 
 
 class ReplicaManager:
@@ -63,28 +83,21 @@ class ReplicaManager:
         *,
         broker_id: int,
         log_dir: str,
-        disk: Disk,
-        clock: Clock,
-        random: Random,
+        ports: ReplicaPorts,
         config: ReplicaConfig,
-        peers: Peers,
-        alter_partition: AlterPartition,
-        report_state: ReportReplicaState,
-        on_recovered: Callable[[], Awaitable[None]],
+        controllers: ControllerCalls,
+        hooks: ReplicaHooks,
         unread: UnreadResponses,
-        workers: Workers,
-        on_broken: Callable[[int], None],
-        on_fatal: Callable[[BaseException], None],
-        note: Callable[[Event], None] = lambda _: None,
         own: OwnCluster | None = None,
     ) -> None:
+        clock = ports.clock
         self._broker_id, self._clock, self._config = broker_id, clock, config
         self._held_until_ms, self._are_closed_cleanly = 0, True
         self._found: list[tuple[str, int, bytes]] = []  # folders found before the first image
-        self._stats, self._on_recovered = ReplicaStats(), on_recovered
-        self._background = Background(on_fatal)
-        self._log_directory = LogDirectory(log_dir=log_dir, disk=disk, clock=clock)
-        partitions = self._partitions = PartitionMap(broker_id, note)
+        self._stats, self._on_recovered = ReplicaStats(), hooks.on_recovered
+        self._background = Background(hooks.on_fatal)
+        self._log_directory = LogDirectory(log_dir=log_dir, disk=ports.disk, clock=clock)
+        partitions = self._partitions = PartitionMap(broker_id, hooks.note)
         self.listeners = PartitionListeners(partitions, self._background)
         """Those of coordinators; they load and append by the next two."""
         self.writer = PartitionWriter(
@@ -98,7 +111,7 @@ class ReplicaManager:
             partitions=partitions,
             config=config,
             clock=clock,
-            workers=workers,
+            workers=ports.workers,
             is_held=lambda: self.is_held,
         )
         self.reader = Reader(
@@ -106,25 +119,20 @@ class ReplicaManager:
         )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self.record_deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
-        self._build_replication(peers, random, alter_partition, report_state, on_broken, own)
+        self._build_replication(ports, controllers, hooks.on_broken, own)
 
     def _build_replication(
         self,
-        peers: Peers,
-        random: Random,
-        alter_partition: AlterPartition,
-        report_state: ReportReplicaState,
+        ports: ReplicaPorts,
+        controllers: ControllerCalls,
         on_broken: Callable[[int], None],
         own: OwnCluster | None,
     ) -> None:
         broker_id, config, partitions = self._broker_id, self._config, self._partitions
-        clock = self._clock
         self._fetchers = Fetchers(
             broker_id=broker_id,
             partitions=partitions,
-            peers=peers,
-            clock=clock,
-            random=random,
+            ports=ports,
             config=config,
             background=self._background,
             on_broken=on_broken,
@@ -133,16 +141,16 @@ class ReplicaManager:
         self._proposals = IsrProposals(
             broker_id=broker_id,
             partitions=partitions,
-            alter_partition=alter_partition,
-            random=random,
+            alter_partition=controllers.alter_partition,
+            random=ports.random,
             config=config,
             is_held=lambda: self.is_held,
         )
         self._reports = ReplicaStateReports(
             broker_id=broker_id,
             partitions=partitions,
-            report_state=report_state,
-            random=random,
+            report_state=controllers.report_state,
+            random=ports.random,
             config=config,
         )
 

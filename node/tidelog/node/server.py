@@ -18,7 +18,8 @@ from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
-from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.partition.ports import ReplicaPorts
+from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
 from tidelog.core.env import Clock, Disk, Random
 from tidelog.core.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -427,19 +428,22 @@ def _build_replica_manager(
     return ReplicaManager(
         broker_id=config.node_id,
         log_dir=config.data_dir,
-        disk=ports.disk,
-        clock=ports.clock,
-        random=ports.random,
+        ports=ReplicaPorts(
+            disk=ports.disk,
+            clock=ports.clock,
+            random=ports.random,
+            peers=ports.peers,
+            workers=ports.workers,
+        ),
         config=config.replica,
-        peers=ports.peers,
-        alter_partition=alter_partition,
-        report_state=report_state,
-        on_recovered=start_record.note_recovered,
+        controllers=ControllerCalls(alter_partition, report_state),
+        hooks=ReplicaHooks(
+            on_recovered=start_record.note_recovered,
+            on_broken=reports.broken,
+            on_fatal=ports.on_fatal,
+            note=journal.note,
+        ),
         unread=unread,
-        workers=ports.workers,
-        note=journal.note,
-        on_broken=reports.broken,
-        on_fatal=ports.on_fatal,
         own=_own_cluster(config, ports),
     )
 

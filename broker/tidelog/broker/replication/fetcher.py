@@ -23,10 +23,10 @@ import structlog
 from tidelog.broker.partition import follower_io as following
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
+from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replication.fetch_rounds import FetchRounds
 from tidelog.core.background import Background
-from tidelog.core.env import Clock, Random
 from tidelog.core.errors import (
     CallFailedError,
     TidelogError,
@@ -34,7 +34,6 @@ from tidelog.core.errors import (
     is_broken_connection,
 )
 from tidelog.net.own_cluster import OwnCluster
-from tidelog.net.peers import Peers
 from tidelog.net.transport import Stream
 from tidelog.v1.data_pb2 import (
     FetchPartition,
@@ -63,9 +62,7 @@ class Fetchers:
         *,
         broker_id: int,
         partitions: PartitionMap,
-        peers: Peers,
-        clock: Clock,
-        random: Random,
+        ports: ReplicaPorts,
         config: ReplicaConfig,
         background: Background,
         on_broken: Callable[[int], None],
@@ -74,9 +71,9 @@ class Fetchers:
         self.broker_epoch = -1
         self.broker_id = broker_id
         self.partitions = partitions
-        self.peers = peers
-        self.clock = clock
-        self.random = random
+        self.peers = ports.peers
+        self.clock = ports.clock
+        self.random = ports.random
         self.config = config
         self.own = own or OwnCluster()
         self.on_broken = on_broken

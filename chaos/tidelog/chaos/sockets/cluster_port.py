@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from tidelog.chaos.faults.proxies import Proxies
@@ -33,6 +34,16 @@ Note = Callable[[str, str], None]
 Report = Callable[[str, str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class RunClients:
+    """The clients of a run, as stories see them."""
+
+    topic: str
+    load: Load
+    history: History
+    answers: Sequence[Answer]
+
+
 class SocketClusterPort:
     """`note` takes a line of the diary, `report` what must not be so; the rest is the run's."""
 
@@ -41,20 +52,17 @@ class SocketClusterPort:
         cluster: SocketCluster,
         sampler: Sampler,
         *,
-        topic: str,
-        load: Load,
-        history: History,
-        answers: Sequence[Answer],
+        clients: RunClients,
         random: Random,
         note: Note,
         report: Report,
         load_s: float,
         is_full: bool = False,
     ) -> None:
-        self.topic = topic
-        self.load = load
-        self.history = history
-        self.answers = answers
+        self.topic = clients.topic
+        self.load = clients.load
+        self.history = clients.history
+        self.answers = clients.answers
         self.random = random
         self.is_full = is_full
         self.load_s = load_s

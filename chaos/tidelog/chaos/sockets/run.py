@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.sockets.cluster import SocketCluster
-from tidelog.chaos.sockets.cluster_port import SocketClusterPort
+from tidelog.chaos.sockets.cluster_port import RunClients, SocketClusterPort
 from tidelog.chaos.sockets.evidence import Evidence
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.sampler import Sampler
@@ -88,10 +88,7 @@ class _Run:
         self._port = SocketClusterPort(
             world.cluster,
             self._sampler,
-            topic=world.work.topic.name,
-            load=self._workload,
-            history=world.history,
-            answers=world.answers,
+            clients=RunClients(world.work.topic.name, self._workload, world.history, world.answers),
             random=random.fork("story"),
             note=world.note,
             report=evidence.report,
