@@ -73,7 +73,7 @@ def test_what_waits_for_a_socket_is_told_to_be_marked() -> None:
         run_virtual(read())
 
 
-def test_what_waits_for_a_process_is_told_so_though_a_callback_finds_out() -> None:
+def test_a_process_is_refused_before_it_starts() -> None:
     async def run() -> None:
         process = await asyncio.create_subprocess_exec("true", stdout=asyncio.subprocess.PIPE)
         await process.wait()

@@ -25,6 +25,10 @@ Ts = TypeVarTuple("Ts")
 TURN_S = 1e-5
 """Virtual seconds of a turn in which something was ready: polling without sleep ends, too."""
 
+_ADVICE = (
+    "this test waits for a socket, a pipe or a process, which knows nothing of its virtual time: "
+    "mark it `pytest.mark.real_time`"
+)
 ON_REAL_TIME = ("real_time", "process", "chaos", "spark")
 """Marks of tests whose loop runs on the machine's clock."""
 
@@ -48,10 +52,7 @@ class _Selector(selectors.DefaultSelector):
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         """See `selectors.BaseSelector`; the first is the loop's own, through which it is woken."""
         if self._is_own_registered:
-            self._refusal = RealTimeNeededError(
-                "this test waits for a socket, a pipe or a process, which knows nothing of its "
-                "virtual time: mark it `pytest.mark.real_time`"
-            )
+            self._refusal = RealTimeNeededError(_ADVICE)
             raise self._refusal
         self._is_own_registered = True
         return super().register(fileobj, events, data)
@@ -79,6 +80,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Virtual seconds."""
         return self._jumping.now_s
+
+    async def subprocess_exec(self, *_: Any, **__: Any) -> Any:  # refused before it starts
+        """See `asyncio.AbstractEventLoop`."""
+        raise RealTimeNeededError(_ADVICE)
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
