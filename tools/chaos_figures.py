@@ -46,7 +46,7 @@ SUMS = ("acknowledged", "lost", "duplicated", "reordered", "lost_acks_1")
 
 @dataclass
 class Row:
-    """All runs of a scenario."""
+    """The runs of a scenario."""
 
     runs: int = 0
     good: int = 0
@@ -78,7 +78,7 @@ def page(ledger: str) -> str:
             note = notes.get((line["date"], entry["name"]), {})
             rows[entry["name"]].add(entry, is_void=note.get("is_void", False))
             if entry["verdict"] != "ok":
-                not_ok += _told(line["date"], entry, note.get("why", "not explained yet"))
+                not_ok += _not_ok_line(line["date"], entry, note.get("why", "not explained yet"))
         if [entry["name"] for entry in entries] == ["F62"]:
             storm_s += line["load_seconds"]
     heads = f"| {' | '.join(COLUMNS)} |\n| --- | --- |{' --: |' * (len(COLUMNS) - 2)}\n"
@@ -87,16 +87,16 @@ def page(ledger: str) -> str:
     return HEAD + table + (storm if storm_s else "") + (NOT_OK + not_ok if not_ok else "")
 
 
-def _told(date: str, entry: dict[str, Any], why: str) -> str:
+def _not_ok_line(date: str, entry: dict[str, Any], why: str) -> str:
     seeds = ", ".join(map(str, entry["seeds"]))
     return f"| {date[:16]} | {entry['name']} | {seeds} | {entry['verdict']} | {why} |\n"
 
 
 def _line(name: str, row: Row) -> str:
-    told = [f"{row.sums[one]:,}" for one in SUMS]
+    sums = [f"{row.sums[one]:,}" for one in SUMS]
     waits = f"{median(row.silences_s):.2f} s | {max(row.silences_s):.2f} s"
     claim = SCENARIOS[name].claim
-    return f"| {name} | {claim} | {row.runs} | {row.good} | {waits} | {' | '.join(told)} |\n"
+    return f"| {name} | {claim} | {row.runs} | {row.good} | {waits} | {' | '.join(sums)} |\n"
 
 
 def main() -> int:

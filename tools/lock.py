@@ -57,7 +57,7 @@ def write() -> None:
 
 
 def problems() -> list[str]:
-    """One line for each file that is missing or was resolved from other tables."""
+    """A line for each file that is missing or was resolved from other tables."""
     return [
         f"{path}: not in step with pyproject.toml; run `make lock`"
         for path in (FOLDER / f"{name}.txt" for name in FILES)
@@ -66,7 +66,7 @@ def problems() -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """`lock.py` writes, `lock.py --check` only tells."""
+    """`lock.py` writes, `lock.py --check` only reports."""
     if arguments != ["--check"]:
         write()
         return 0

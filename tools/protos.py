@@ -50,7 +50,7 @@ def generated(folder: Path) -> dict[str, str]:
 
 
 def problems() -> list[str]:
-    """One line for each file that is missing, left over, or differs from the generated one."""
+    """A line for each file that is missing, left over, or differs from the generated one."""
     with tempfile.TemporaryDirectory() as name:
         fresh_folder = Path(name)
         generate(fresh_folder)
@@ -67,7 +67,7 @@ def problems() -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """`protos.py` writes, `protos.py --check` only tells."""
+    """`protos.py` writes, `protos.py --check` only reports."""
     if arguments != ["--check"]:
         generate(SOURCE)
         proto_baseline.add(proto_baseline.facts(described()))

@@ -26,7 +26,7 @@ SHOPS = ("north", "east", "south", "west")
 
 
 def send_orders(bootstrap: str, topic: str) -> None:
-    """One JSON record an order, keyed by shop, out of an Arrow table."""
+    """Write a JSON record per order, keyed by shop, out of an Arrow table."""
     orders = [{"id": n, "shop": SHOPS[n % 4], "amount": n / 4} for n in range(ORDERS)]
     table = pa.table(
         {
@@ -50,7 +50,7 @@ def orders_of(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
 
 
 def copy(spark: SparkSession, bootstrap: str, source: str, target: str) -> None:
-    """What is in one topic now goes into another; with a lasting checkpoint, only what is new."""
+    """Copy a topic's records to another topic; with a lasting checkpoint, only the new ones."""
     with tempfile.TemporaryDirectory() as checkpoint:
         (
             spark.readStream.format("tidelog")
@@ -70,7 +70,7 @@ def copy(spark: SparkSession, bootstrap: str, source: str, target: str) -> None:
 
 
 def main(bootstrap: str) -> None:
-    """All of it, on topics that are deleted at the end."""
+    """Run every example, on topics that are deleted at the end."""
     # Spark's workers run on this Python, which has the package; without a word on any python3.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = SparkSession.builder.master("local[2]").getOrCreate()

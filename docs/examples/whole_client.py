@@ -61,7 +61,7 @@ from tidelog.client import (
 
 @dataclass(frozen=True)
 class Level:
-    """What a gauge reports."""
+    """Values of a gauge."""
 
     gauge: str
     centimetres: int
@@ -119,13 +119,13 @@ class Counting:
         self.stored = self.given_up = 0
 
     def on_send(self, record: ProducerRecord[str, Level], /) -> ProducerRecord[str, Level]:
-        """Before the record is serialized."""
+        """Add the header before the record is serialized."""
         return record._replace(headers=(*record.headers, ("source", b"example")))
 
     def on_acknowledgement(
         self, metadata: RecordMetadata | None, error: Exception | None, /
     ) -> None:
-        """When it is known what became of it."""
+        """Count the record's outcome."""
         self.stored += metadata is not None
         self.given_up += error is not None
 
@@ -139,11 +139,11 @@ class OnlyFloods:
     def on_consume(
         self, records: list[Record[str, Level | None]]
     ) -> list[Record[str, Level | None]]:
-        """Before the application gets them."""
+        """Filter the records before the application gets them."""
         return [r for r in records if r.value and r.value.centimetres > self._centimetres]
 
 
-def told(metadata: RecordMetadata | None, error: Exception | None) -> None:
+def print_outcome(metadata: RecordMetadata | None, error: Exception | None) -> None:
     """A callback of one record: one of the two is None."""
     if metadata is not None:
         print(f"stored in partition {metadata.partition} at offset {metadata.offset}")
@@ -151,7 +151,7 @@ def told(metadata: RecordMetadata | None, error: Exception | None) -> None:
         print(f"given up: {error}")
 
 
-CALLBACK: OnDelivery = told
+CALLBACK: OnDelivery = print_outcome
 
 
 async def make_topics(admin: Admin, name: str) -> None:
@@ -327,7 +327,7 @@ async def read_lists(consumer: Consumer[str, Level | None]) -> None:
 async def move_about(
     consumer: Consumer[str, Level | None], partitions: Sequence[TopicPartition]
 ) -> None:
-    """Where reading stands, and how to stand elsewhere; nothing is read here."""
+    """Read and change the consumer's positions; no record is read here."""
     beginnings = await consumer.beginning_offsets(partitions)
     ends = await consumer.end_offsets(partitions)
     assert [await consumer.position(one) for one in partitions] == [ends[p] for p in partitions]
@@ -350,7 +350,7 @@ async def move_about(
 async def read_batches(
     consumer: Consumer[str, Level | None], partitions: Sequence[TopicPartition]
 ) -> None:
-    """Whole batches: their headers tell much before any record is decoded."""
+    """Whole batches: their headers say much before any record is decoded."""
     consumer.assign([partitions[1]])
     consumer.seek_to_beginning()
     batches: list[RecordBatch[str, Level | None]] = []
@@ -397,7 +397,7 @@ async def clear_up(admin: Admin, topic: str) -> None:
 
 
 async def about_to_stop(admin: Admin) -> None:
-    """For a tool that stops the whole cluster: no writes for so long, here for a moment."""
+    """Announce a stop of the whole cluster to every broker: for `hold_ms` they take no writes."""
     for broker in (await admin.describe_cluster()).brokers:
         await admin.prepare_stop(broker.address, hold_ms=1)
 
@@ -460,7 +460,7 @@ async def close_by_hand(bootstrap: str) -> None:
 
 
 async def main(bootstrap: str) -> None:
-    """All of it."""
+    """Run every example."""
     topic = f"levels-{uuid4().hex[:8]}"
     async with Admin(
         bootstrap_servers=bootstrap, request_timeout_ms=15_000, api_timeout_ms=60_000

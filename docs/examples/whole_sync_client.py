@@ -100,7 +100,7 @@ def read_lists(consumer: Consumer[bytes | None, int]) -> None:
 
 
 def move_about(consumer: Consumer[bytes | None, int], partitions: Sequence[TopicPartition]) -> None:
-    """Where reading stands, and how to stand elsewhere."""
+    """Read and change the consumer's positions."""
     ends = consumer.end_offsets(partitions)
     assert consumer.position(partitions[0]) == ends[partitions[0]]
     assert set(consumer.beginning_offsets(partitions).values()) == {0}
@@ -141,7 +141,7 @@ async def numbers() -> Sequence[int]:
 
 
 async def wait_for_itself(loop_thread: LoopThread) -> None:
-    """On the loop's own thread: the wait would never end, and says so."""
+    """Wait on the loop's own thread: refused, since the wait would never end."""
     waiting = numbers()
     try:
         loop_thread.run(waiting)
@@ -157,7 +157,7 @@ def run_asyncio_code() -> None:
 
 
 def main(bootstrap: str) -> None:
-    """All of it."""
+    """Run every example."""
     topic = f"numbers-{uuid4().hex[:8]}"
     with Admin(bootstrap) as admin:
         make_topics(admin, topic)

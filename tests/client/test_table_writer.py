@@ -308,7 +308,7 @@ async def test_rows_for_a_topic_that_was_made_anew_meanwhile_fail() -> None:
         await w.flush()
         await w.write("t", values(b"for the old one"))
         cluster.create("t")
-        with pytest.raises(errors.KafkaError, match="was deleted after the record was taken"):
+        with pytest.raises(errors.KafkaError, match="was deleted after the record was accepted"):
             await w.flush()
     assert stored(cluster) == []
 
@@ -325,7 +325,7 @@ async def test_rows_gathered_for_the_old_topic_do_not_go_to_the_new_one() -> Non
             while not routing.metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
                 await asyncio.sleep(0)
         await w.write("t", values(b"for the new one"))
-        with pytest.raises(errors.KafkaError, match="was deleted after the record was taken"):
+        with pytest.raises(errors.KafkaError, match="was deleted after the record was accepted"):
             await w.flush()
     assert b"for the old one" not in [record.value for record in stored(cluster)]
 

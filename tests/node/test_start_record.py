@@ -35,7 +35,7 @@ async def begin(disk: SimDisk, boot_id: str) -> StartRecord:
     """A life of which the controllers know what its start lost."""
     begun = record(disk, boot_id)
     await begun.note_start()
-    await begun.note_told()
+    await begun.note_reported()
     return begun
 
 
@@ -58,7 +58,7 @@ async def test_a_killed_process_lost_nothing_while_its_machine_runs(disk: SimDis
 async def test_two_notes_at_a_time_are_both_kept(disk: SimDisk) -> None:
     one = record(disk, "a")
     await one.note_start()
-    await asyncio.gather(one.note_recovered(), one.note_told())
+    await asyncio.gather(one.note_recovered(), one.note_reported())
     found = await one.note_start()
     assert (found.loss, found.life.page_cache_survived) == (NOTHING, True)
 
@@ -110,7 +110,7 @@ async def test_what_was_lost_is_told_by_a_later_start_if_this_one_ends_before(
         await second.note_recovered()
         await second.note_clean_stop()
     assert (await record(disk, "b").note_start()).loss == UNFLUSHED
-    await record(disk, "b").note_told()
+    await record(disk, "b").note_reported()
     assert (await record(disk, "b").note_start()).loss == NOTHING
 
 

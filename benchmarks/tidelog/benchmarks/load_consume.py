@@ -35,9 +35,9 @@ async def _fill(bootstrap: str, topic: str, size_bytes: int, chunks: int) -> Non
     sent = values(size_bytes)
     async with Producer(bootstrap, **PROFILES["tuned"]) as producer:
         for _ in range(chunks):
-            told = await producer.send_many(topic, sent)
-            if told.failed:
-                raise RunFailedError(f"{told.failed} records failed: {told.error}")
+            done = await producer.send_many(topic, sent)
+            if done.failed:
+                raise RunFailedError(f"{done.failed} records failed: {done.error}")
 
 
 async def _batches(bootstrap: str, topic: str, expected: int) -> float:

@@ -83,9 +83,9 @@ async def _send_chunks(producer: Producer, topic: str, sent: list[bytes], chunks
         await producer.submit_many(topic, sent) for _ in range(chunks)
     ]
     for outcome in outcomes:
-        told = await outcome
-        if told.failed:
-            raise RunFailedError(f"{told.failed} records failed: {told.error}")
+        done = await outcome
+        if done.failed:
+            raise RunFailedError(f"{done.failed} records failed: {done.error}")
 
 
 async def _send_singles(

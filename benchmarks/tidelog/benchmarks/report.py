@@ -56,7 +56,7 @@ def chart(results: Sequence[Result]) -> str:
     parts = [
         head,
         f'<rect width="{width}" height="{height}" fill="white"/>',
-        _text(_LABELS_PX, 16, "How many times better than Kafka (logarithmic)"),
+        _text(_LABELS_PX, 16, "Times better than Kafka (logarithmic)"),
         *_axis(reach, height),
     ]
     for index, (figure, ratio) in enumerate(compared):

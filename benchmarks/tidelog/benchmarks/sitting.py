@@ -49,7 +49,7 @@ class Sitting:
     effort: Effort
     groups: Sequence[Group]
     peer: Peer | None
-    tell: Callable[[str], None] = lambda _text: None
+    report: Callable[[str], None] = lambda _text: None
     """The function that prints progress."""
     ours: dict[str, list[float]] = field(default_factory=dict)
     kafka: dict[str, list[float]] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Sitting:
 
     def measure_loads(self, cluster: Cluster, warming: Group) -> None:
         """Measure the other groups on a running cluster, after `warming`, which does not count."""
-        self.tell(warming.name)
+        self.report(warming.name)
         self._turn(warming, "ours", lambda: run_worker(cluster, warming.job))
         self._peer_turn(warming)
         for index in range(len(self.groups)):
@@ -100,7 +100,7 @@ class Sitting:
         for group in self.groups:
             if group.is_on_the_cluster:
                 self.errors.setdefault(group.name, []).append(f"ours: {why}")
-        self.tell(f"the benchmark's cluster did not start: {why}")
+        self.report(f"the benchmark's cluster did not start: {why}")
 
     def _keep_pace(self, index: int) -> None:
         """Shorten the remaining groups if the session would exceed its limit.
@@ -115,7 +115,7 @@ class Sitting:
             self.effort = shortened(self.effort)
             names = {group.name for group in self.groups}
             self.groups = [group for group in groups(self.effort) if group.name in names]
-            self.tell("behind schedule: the remaining runs are shortened")
+            self.report("behind schedule: the remaining runs are shortened")
 
     def _load(self, cluster: Cluster, job: Job) -> Measures:
         measures = run_worker(cluster, job)
@@ -123,7 +123,7 @@ class Sitting:
 
     def _alternate(self, group: Group, measure: Callable[[], Measures]) -> None:
         for _ in range(self.effort.runs):
-            self.tell(group.name)
+            self.report(group.name)
             for name, value in (self._turn(group, "ours", measure) or {}).items():
                 self.ours.setdefault(name, []).append(value)
             for name, values in self._peer_turn(group).items():
@@ -146,12 +146,12 @@ class Sitting:
             return measure()
         except (RunFailedError, TidelogError, OSError) as error:
             self.errors.setdefault(group.name, []).append(f"{whose}: {error}")
-            self.tell(f"  {whose} failed: {error}")
+            self.report(f"  {whose} failed: {error}")
             return None
 
     def _show(self, group: Group) -> None:
         for result in self.results_of(group):
-            self.tell(f"  {line_of(result)}")
+            self.report(f"  {line_of(result)}")
 
 
 def measure_start() -> Measures:
@@ -175,8 +175,8 @@ def measure_start() -> Measures:
 
 def run_worker(cluster: Cluster, job: Job) -> Measures:
     """Run a load in a process of its own; return its figures. Errors: `RunFailedError`."""
-    told = json.dumps({**job, "bootstrap": cluster.bootstrap, "pids": cluster.pids})
-    command = [sys.executable, "-m", "tidelog.benchmarks.worker", told]
+    argument = json.dumps({**job, "bootstrap": cluster.bootstrap, "pids": cluster.pids})
+    command = [sys.executable, "-m", "tidelog.benchmarks.worker", argument]
     output = run_program(command, timeout_s=WORKER_TIMEOUT_S)
     try:
         figures: Measures = json.loads(output)

@@ -31,10 +31,10 @@ LOADS: dict[str, Callable[..., Awaitable[Figures]]] = {
 
 def main() -> None:
     """Run the load that the argument names."""
-    told: dict[str, Any] = json.loads(sys.argv[1])
-    stage = Stage(told.pop("bootstrap"), told.pop("pids"))
+    job: dict[str, Any] = json.loads(sys.argv[1])
+    stage = Stage(job.pop("bootstrap"), job.pop("pids"))
     try:
-        figures = asyncio.run(_run(told.pop("load"), stage, told))
+        figures = asyncio.run(_run(job.pop("load"), stage, job))
     except (TidelogError, RunFailedError, ExceptionGroup) as error:
         sys.exit(_first(error))
     sys.stdout.write(json.dumps(figures) + "\n")

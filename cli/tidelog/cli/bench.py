@@ -67,7 +67,7 @@ def run(
     found = [group for group in groups(chosen) if only is None or only in group.name]
     if not found:
         raise click.UsageError(f"no group of rows has {only!r} in its name")
-    sitting = Sitting(chosen, found, _peer(peer_command), tell=_teller())
+    sitting = Sitting(chosen, found, _peer(peer_command), report=_reporter())
     with ended_by_sigterm():
         _measure(sitting, warm_up(chosen))
     results = sitting.results()
@@ -81,15 +81,15 @@ def run(
     sys.exit(1 if sitting.errors else 0)
 
 
-def _teller() -> Callable[[str], None]:
+def _reporter() -> Callable[[str], None]:
     """Make a function that prints progress on stderr, with the minutes since the start."""
     console, began_s = Console(stderr=True, highlight=False, soft_wrap=True), time.monotonic()
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         passed_s = int(time.monotonic() - began_s)
         console.print(f"{passed_s // 60:3}:{passed_s % 60:02} {text}", markup=False)
 
-    return tell
+    return report
 
 
 def _peer(command: str | None) -> Peer | None:

@@ -82,7 +82,7 @@ class ClusterMetadata:
         return self._errors.get(name)
 
     def is_gone(self, name: str, topic_id: bytes) -> bool:
-        """Whether this incarnation of a topic, once described, is deleted for good."""
+        """True if this incarnation of a topic, once described, is deleted for good."""
         view = self._topics.get(name)
         is_replaced = view is not None and view.topic_id != topic_id
         return bool(topic_id) and (is_replaced or self._gone.get(name) == topic_id)
@@ -114,7 +114,7 @@ class ClusterMetadata:
                 self._take(topic, response.metadata_offset, now_ms)
 
     def _is_old(self, topic: MetadataResponse.Topic, offset: int) -> bool:
-        """Whether the answer is about an earlier incarnation, or the time before the topic."""
+        """True if the answer is about an earlier incarnation, or the time before the topic."""
         known = self._topics.get(topic.name)
         is_known = known is not None and known.topic_id == topic.topic_id
         is_as_known = is_known and topic.name not in self._gone

@@ -140,11 +140,11 @@ class NothingAssignedError(TidelogError):
 
 
 def error_from_wire(error: Error) -> KafkaError:
-    """The exception for an error a broker answered."""
+    """The exception for the error in a broker's answer."""
     return error_for(error.code, error.message)
 
 
 def raise_for(error: Error) -> None:
-    """Raise what a broker answered; nothing for NONE."""
+    """Raise the error in a broker's answer; do nothing for NONE."""
     if error.code != common_pb2.NONE:
         raise error_from_wire(error)

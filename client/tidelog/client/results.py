@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 def require_all(results: Mapping[Item, Value | TidelogError]) -> dict[Item, Value]:
     """The values of a plural call where every item succeeded; else raises the first item's error.
 
-    Items that were changed stay changed: `results` tells which.
+    Items that were changed stay changed: `results` says which.
     """
     values: dict[Item, Value] = {}
     for item, result in results.items():

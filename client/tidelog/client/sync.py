@@ -123,12 +123,12 @@ class LoopThread:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the loop takes no more coroutines."""
+        """True if the loop takes no more coroutines."""
         return self._is_closed
 
     @property
     def is_usable(self) -> bool:
-        """Whether the loop takes coroutines from this thread; false in a forked process."""
+        """True if the loop takes coroutines from this thread; false in a forked process."""
         try:
             self.check_caller()
         except CallerError:

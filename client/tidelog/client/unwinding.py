@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 UNWIND_MS = 100
-"""How long a close waits for cancelled tasks to end; one that does not is left alone."""
+"""The limit of a close's wait for cancelled tasks; a task that has not ended is left alone."""
 
 
 async def unwind(tasks: Iterable[asyncio.Task[Any]]) -> None:  # Any: no result is looked at
     """Cancel tasks and wait until all have ended, at most UNWIND_MS.
 
-    A task left alone may still end later: whoever started it sees to it that its result changes
-    nothing by then.
+    A task left alone may still end later: the code that started it makes sure that its result
+    changes nothing by then.
     """
     ending = list(tasks)
     for task in ending:

@@ -30,7 +30,7 @@ _DECLARATION = "declaration"
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    """What a field says about its key; `name` None: the field's name with dots for underscores."""
+    """Declaration of a field's key; `name` None: the field's name with dots for underscores."""
 
     type: ValueType
     doc: str
@@ -40,7 +40,7 @@ class _Declaration:
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One key. `default` is None where there is none, and only a required key must be given."""
+    """A configuration key. `default` None: it has no default; only a required key must be set."""
 
     name: str
     type: ValueType
@@ -48,7 +48,7 @@ class ConfigKey:
     doc: str
     is_required: bool
     is_dynamic: bool
-    """Whether a change takes effect without a restart."""
+    """True if a change takes effect without a restart."""
 
     @property
     def variable(self) -> str:
@@ -86,7 +86,7 @@ def declared(
 
 
 def keys_of(config: type) -> Mapping[str, ConfigKey]:
-    """All keys that `config` and the dataclasses in it declare, by name, in their order.
+    """Keys that `config` and the dataclasses in it declare, by name, in their order.
 
     Raises `ValueError` when a key is declared twice.
     """

@@ -1,6 +1,6 @@
-"""Where a node's configuration comes from: the environment, before the file, before the default.
+"""Sources of a node's configuration: the environment, before the file, before the default.
 
-Pure: the caller reads the file and hands over the environment. All that is wrong is found at once:
+Pure: the caller reads the file and hands over the environment. All errors are raised at once:
 unknown keys with the nearest that exists, values against their types, missing keys, and values that
 contradict each other.
 """
@@ -95,7 +95,7 @@ def without_variables(keys: Mapping[str, ConfigKey], environ: Mapping[str, str])
 
 
 class _Errors:
-    """All that is wrong, in the order in which it was found."""
+    """Errors of a configuration, in the order in which they were found."""
 
     def __init__(self) -> None:
         self._found: list[str] = []

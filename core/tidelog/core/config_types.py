@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"[^\s,/@]+:([0-9]{1,5})")
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """`name` is Kafka's, `rule` completes "must be ...", `parse` is None for what breaks it."""
+    """Type with Kafka's name; `rule` completes "must be ...", `parse` gives None where it fails."""
 
     name: str
     rule: str
@@ -36,13 +36,13 @@ class ValueType:
     """Types of a TOML value that `read` takes."""
 
     def read(self, value: object) -> Value | None:
-        """A TOML value, as `parse` reads its text; None when the type or the rule is broken."""
+        """Read a TOML value as `parse` reads its text; None when the type or the rule is broken."""
         text = _text_of(value) if type(value) in self.toml else None
         return None if text is None else self.parse(text)
 
 
 def whole_number(minimum: int, maximum: int = MAX_I64) -> ValueType:
-    """From `minimum` to `maximum`, both allowed."""
+    """Integer from `minimum` to `maximum`, both allowed."""
 
     def parse(text: str) -> int | None:
         value = int(text) if _WHOLE.fullmatch(text) else None
@@ -53,7 +53,7 @@ def whole_number(minimum: int, maximum: int = MAX_I64) -> ValueType:
 
 
 def ratio() -> ValueType:
-    """A share of a whole."""
+    """Fraction from 0 to 1."""
 
     def parse(text: str) -> float | None:
         value = float(text) if _DECIMAL.fullmatch(text) else None
@@ -63,7 +63,7 @@ def ratio() -> ValueType:
 
 
 def boolean() -> ValueType:
-    """A switch."""
+    """Boolean, `true` or `false`."""
     return ValueType("BOOLEAN", "true or false", {"true": True, "false": False}.get, (bool,))
 
 
@@ -77,12 +77,12 @@ def text(minimum: int, maximum: int) -> ValueType:
 
 
 def one_of(*words: str) -> ValueType:
-    """A single word out of a few."""
+    """Exactly one of `words`."""
     return ValueType("STRING", f"one of {', '.join(words)}", {word: word for word in words}.get)
 
 
 def list_of(*words: str) -> ValueType:
-    """At least one of a few words, each once, with commas between."""
+    """Comma-separated list of at least one of `words`, each at most once."""
 
     def parse(text: str) -> tuple[str, ...] | None:
         parts = tuple(_COMMA.split(text, maxsplit=len(words)))
@@ -107,7 +107,7 @@ def voters() -> ValueType:
 
 
 def is_address(text: str) -> bool:
-    """Whether the text is `host:port`, with a port from 1 to 65535."""
+    """True if the text is `host:port`, with a port from 1 to 65535."""
     found = _ADDRESS.fullmatch(text)
     return found is not None and 0 < int(found[1]) < 65536
 
@@ -122,7 +122,7 @@ def written(value: Value) -> str:
 
 
 def _text_of(value: object) -> str | None:
-    """The text of a TOML value; None for what no text stands for."""
+    """The text of a TOML value; None if it has none."""
     if isinstance(value, dict):
         if not all(isinstance(part, str) and "," not in part for part in value.values()):
             return None

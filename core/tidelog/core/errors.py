@@ -51,7 +51,7 @@ __all__ += kafka_errors.__all__
 
 
 class InvariantError(TidelogError):
-    """Something that must always hold did not: the node must stop before it tells anyone."""
+    """A broken invariant: the node must stop before anything leaves it."""
 
 
 class StorageError(TidelogError):
@@ -59,11 +59,11 @@ class StorageError(TidelogError):
 
     code = common_pb2.KAFKA_STORAGE_ERROR
     is_sync_failure: bool = False
-    """What had been written may be gone, and no later sync would tell. Never sync it again."""
+    """True if a sync failed: bytes may be lost even if a later sync succeeds. Never sync again."""
 
 
 class DiskFullError(StorageError):
-    """Nothing of what was asked for was kept. With space the same may work later.
+    """No space or quota is left. Nothing of the call was kept; with space it may work later.
 
     Not where it `is_sync_failure`.
     """
@@ -126,9 +126,9 @@ class CallUnauthorizedError(CallFailedError):
 
 
 def is_broken_connection(error: TidelogError) -> bool:
-    """Whether a call ended as one to a process that is gone does: refused, or its connection broke.
+    """True if a call was refused or its connection broke, as when the server's process is gone.
 
-    Others end so too; a time-out never does, since it says nothing.
+    Other causes do that, too; a time-out never counts, since it proves nothing.
     """
     return isinstance(error, (UnreachableError, CallFailedError)) and error.is_broken
 

@@ -21,11 +21,11 @@ class Residency(Enum):
     """Ability of a file system to report if bytes are in memory."""
 
     IS_TOLD = auto()
-    """It reports them by preadv2 with RWF_NOWAIT."""
+    """The file system reports by preadv2 with RWF_NOWAIT."""
     IS_MEMORY = auto()
-    """It has no device: all bytes are in memory."""
+    """The file system has no device: all bytes are in memory."""
     UNKNOWN = auto()
-    """It reports nothing, so every read within `Disk.from_memory` uses a thread (decision 0027)."""
+    """No report, so every read within `Disk.from_memory` uses a thread (decision 0027)."""
 
 
 class PageCache:

@@ -45,7 +45,7 @@ from tidelog.raft.config import (
 
 ROLES = ("broker", "controller")
 CLUSTER_ID_CHARACTERS_MAX = 100
-"""It travels with each message between nodes, and lies in the metadata log."""
+"""Limited, as each message between nodes and the metadata log hold the cluster id."""
 RACK_CHARACTERS_MAX = 249
 PATH_CHARACTERS_MAX = 4_095
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -53,7 +53,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """Everything `build_node` needs to know. Addresses are `host:port`; the node id is >= 1."""
+    """Configuration that `build_node` needs. Addresses are `host:port`; the node id is >= 1."""
 
     node_id: int = field(
         metadata=declaration(whole_number(1, MAX_I32), "This node's id, unique in the cluster.")
@@ -70,7 +70,7 @@ class NodeConfig:
             f"{DEFAULT_NAME}.",
         )
     )
-    """Each with the address it advertises and the services it offers."""
+    """Listeners, each with the address it advertises and the services it offers."""
     data_dir: str = field(
         metadata=declaration(
             text(1, PATH_CHARACTERS_MAX),
@@ -109,9 +109,7 @@ class NodeConfig:
         "A connection without a call for this long is closed; one of HTTP whatever it does.",
     )
     unfinished: UnfinishedLimits = field(default_factory=UnfinishedLimits)
-    rack: str = declared(
-        "", text(0, RACK_CHARACTERS_MAX), "Where the broker stands.", key="broker.rack"
-    )
+    rack: str = declared("", text(0, RACK_CHARACTERS_MAX), "Rack of the broker.", key="broker.rack")
     broker_heartbeat_interval_ms: int = declared(
         500, whole_number(10, DAY_MS), "Between heartbeats."
     )
@@ -131,22 +129,22 @@ class NodeConfig:
 
     @property
     def internal_listener(self) -> Listener:
-        """Where other nodes call this one."""
+        """Listener that other nodes call."""
         return _internal(self.listeners)
 
     @property
     def address(self) -> str:
-        """Where other nodes call this one, host:port."""
+        """Address that other nodes call, host:port."""
         return self.internal_listener.advertised
 
     @property
     def is_broker(self) -> bool:
-        """Whether this node serves partitions."""
+        """True if this node serves partitions."""
         return "broker" in self.process_roles
 
     @property
     def is_controller(self) -> bool:
-        """Whether this node votes in the metadata quorum."""
+        """True if this node votes in the metadata quorum."""
         return "controller" in self.process_roles
 
 

@@ -158,7 +158,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
     async with surroundings.beside(node):
         await _or_end(node.start())
         log.info("started", node_id=config.node_id, address=config.address)
-        await _until_told_to_stop(node, server)
+        await _until_signalled(node, server)
         await server.set_healthy(healthy=False)
         await node.stop()
     await server.stop(grace_s=STOP_GRACE_S)
@@ -220,17 +220,17 @@ def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
     )
 
 
-async def _until_told_to_stop(node: Node, server: GrpcServer) -> None:
-    told = asyncio.Event()
+async def _until_signalled(node: Node, server: GrpcServer) -> None:
+    is_signalled = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, is_signalled.set)
     was_ready: bool | None = None
-    while not told.is_set():
+    while not is_signalled.is_set():
         if was_ready != (was_ready := node.is_ready()):
             await server.set_healthy(healthy=was_ready)
         try:
-            await asyncio.wait_for(told.wait(), HEALTH_INTERVAL_S)
+            await asyncio.wait_for(is_signalled.wait(), HEALTH_INTERVAL_S)
         except TimeoutError:
             continue
 

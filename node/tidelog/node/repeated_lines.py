@@ -33,7 +33,7 @@ class LogLine(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """All of its fields except the traceback, for comparison."""
+        """Level and fields except the traceback, for comparison."""
         said = {name: self.fields[name] for name in sorted(self.fields) if name != "exc_info"}
         return self.level, repr(said)
 
@@ -82,11 +82,11 @@ class RepeatedLines:
 
     def take_counted(self, now_s: float) -> list[tuple[LogLine, int]]:
         """Take the last line and the count of suppressed lines of each window that has ended."""
-        told = [*self._ended(self._lines, now_s)]
+        taken = [*self._ended(self._lines, now_s)]
         for line, count in self._ended(self._kinds, now_s):
             fields = {"event": "lines suppressed", "of": line.kind[1]}
-            told.append((LogLine(line.level, fields), count))
-        return told
+            taken.append((LogLine(line.level, fields), count))
+        return taken
 
     def _ended(
         self, windows: dict[tuple[str, str], _Window], now_s: float

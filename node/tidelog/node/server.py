@@ -461,7 +461,7 @@ class _Publisher:
         self._newest: MetadataImage | None = None
 
     async def on_registered(self, broker_epoch: int) -> None:
-        await self._start_record.note_told()
+        await self._start_record.note_reported()
         if self._broker_epoch is None:
             await self._replica_manager.start(broker_epoch)
         else:

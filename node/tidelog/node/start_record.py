@@ -87,7 +87,7 @@ class StartRecord:
         self._is_all_flushed = True
         await self._change("recovered", self._boot_id)
 
-    async def note_told(self) -> None:
+    async def note_reported(self) -> None:
         """Note that the controllers know the loss; if this fails, it is reported again."""
         await self._change("unreported", StartLoss.Name(NOTHING))
 

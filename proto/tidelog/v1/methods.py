@@ -19,7 +19,7 @@ Response = TypeVar("Response", bound=Message)
 
 @dataclass(frozen=True, slots=True)
 class Method(Generic[Request, Response]):
-    """One RPC: `service` is the full service name, `name` the RPC's."""
+    """An RPC: `service` is the full service name, `name` the RPC's."""
 
     service: str
     name: str

@@ -101,7 +101,7 @@ class ReplicaStateReports:
     def _note_known(self, told: _Told) -> None:
         """Dequeue the replica, unless its state has changed since."""
         if told.trouble.condition == ReportReplicaStateRequest.LOSSY_START:
-            told.hosted.note_loss_told()
+            told.hosted.note_loss_reported()
         waiting = self._queue.waiting.get(told.key)
         if waiting is not None and self._trouble(waiting) in (None, told.trouble):
             del self._queue.waiting[told.key]

@@ -258,7 +258,7 @@ class Partition:
             self._note_damage()
         return done
 
-    def note_loss_told(self) -> None:
+    def note_loss_reported(self) -> None:
         """Note that the controllers know that it `may_have_lost`."""
         try:
             self.log.folder.forget_loss()

@@ -63,7 +63,7 @@ from tidelog.v1.methods import (
 )
 
 _ANSWER_MARGIN_MS = 4_000
-"""How much longer than what a leader may wait for its followers a call lasts."""
+"""The time of a call beyond the leader's own limit of its wait for followers."""
 
 
 class Admin:
@@ -251,19 +251,19 @@ class Admin:
         return cluster_description(answer)
 
     async def describe_quorum(self) -> QuorumDescription:
-        """Every controller, with what it says of the quorum; those that do not answer, too."""
+        """Describe the quorum: every controller with its own view, None if it does not answer."""
         return await self._quorum.describe()
 
     async def describe_node(self, address: str) -> NodeDescription:
-        """What the node at `address` says of itself, before it is registered, too."""
+        """Describe the node at `address` by its own answer, even before it is registered."""
         request = admin_pb2.NodeStatusRequest()
         return node_description(await self._ask(address, NODE_STATUS, request))
 
     async def prepare_stop(self, address: str, *, hold_ms: int = 30_000) -> None:
         """Tell a node that the whole cluster is about to stop; returns when followers caught up.
 
-        For `hold_ms`, 1 to 60,000, it takes no writes, changes no ISR and fences nobody: for tools
-        that stop every node, after they have told each.
+        For `hold_ms`, 1 to 60,000, it takes no writes, changes no ISR and fences no broker: for
+        tools that stop every node, after this call to each.
         """
         if not 0 < hold_ms <= 60_000:
             raise ValueError(f"hold_ms={hold_ms}: 1 to 60,000")
@@ -273,7 +273,7 @@ class Admin:
     async def list_events(
         self, wanted: EventFilter | None = None, *, after: Mapping[int, int] | None = None
     ) -> Story:
-        """What happened and why, by the journals of all nodes; see `EventLookup.story`."""
+        """List events and their causes from the journals of all nodes; see `EventLookup.story`."""
         return await self._events.story(wanted or EventFilter(), after=after)
 
     async def describe_configs(self, topic: str | None) -> dict[str, ConfigDescription]:
@@ -326,8 +326,8 @@ class Admin:
     ) -> dict[TopicPartition, TidelogError | None]:
         """Let the preferred replicas of these topics lead (none named: of all), where in sync.
 
-        With `unclean`, partitions that nobody leads get any live replica: committed records that it
-        lacks are lost. By partition, None or why nobody was elected: ElectionNotNeededError,
+        With `unclean`, partitions without a leader get any live replica: committed records that it
+        lacks are lost. By partition, None or why none was elected: ElectionNotNeededError,
         PreferredLeaderNotAvailableError, EligibleLeadersNotAvailableError,
         UnknownTopicOrPartitionError.
         """

@@ -133,7 +133,7 @@ class ChangeCalls:
         return late
 
     async def _without_leader(self, topic_ids: Mapping[str, bytes]) -> dict[str, str]:
-        """By topic, a partition that some live broker knows no leader for."""
+        """Find, by topic, a partition for which some live broker knows no leader."""
         request = MetadataRequest(topics=[*topic_ids])
         answer = await self._call(METADATA, request)
         answers = await asyncio.gather(

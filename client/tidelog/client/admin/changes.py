@@ -22,11 +22,11 @@ RETRIED_CODES = frozenset(
         common_pb2.UNKNOWN_SERVER_ERROR,
     }
 )
-"""While these last no controller leads, or nobody knows what became of the change: ask again."""
+"""No controller leads, or the outcome of the change is unknown: the client asks again."""
 
 
 class Result(Protocol):
-    """What a change answers for one topic, or for the cluster, which has no name."""
+    """The answer to a change of one topic, or of the cluster, which has no name."""
 
     name: str
     error: Error
@@ -42,7 +42,7 @@ class Changes:
 
     @property
     def pending(self) -> list[str]:
-        """Those without an answer."""
+        """The names without an answer."""
         return [name for name in self._names if name not in self._results]
 
     @property
@@ -51,7 +51,7 @@ class Changes:
         return {name: self._results[name] for name in self._names if name in self._results}
 
     def take(self, results: Sequence[Result]) -> None:
-        """The answers of one attempt."""
+        """Take the answers to one attempt."""
         for result in results:
             code = result.error.code
             if code in RETRIED_CODES:
@@ -61,15 +61,15 @@ class Changes:
                 self._results[result.name] = None if is_done else error_from_wire(result.error)
 
     def attempt_failed(self, error: TidelogError) -> None:
-        """A whole attempt failed; raises it when no retry can help."""
+        """Note that a whole attempt failed; raise its error when no retry can help."""
         if error.code not in RETRIED_CODES:
             raise error
         self.last_error = error
 
     def give_up(self, error: TidelogError) -> None:
-        """There will be no further attempt: that is the answer of those without one.
+        """End without a further attempt: `error` is the answer to the pending names.
 
-        Raises `error` when nothing has an answer: then the call failed as a whole.
+        Raises `error` when no name has an answer: then the call failed as a whole.
         """
         if not self._results:
             raise error

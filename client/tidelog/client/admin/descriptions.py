@@ -86,7 +86,7 @@ class ConfigDescription:
 
     @property
     def is_default(self) -> bool:
-        """Whether the config is set neither on the topic nor on the cluster."""
+        """True if the config is set neither on the topic nor on the cluster."""
         return self.source == "DEFAULT_CONFIG"
 
 
@@ -134,7 +134,7 @@ class NodeDescription:
 
 
 def topic_description(topic: admin_pb2.DescribeTopicsResponse.Topic) -> TopicDescription:
-    """From the wire."""
+    """Decode a topic from its wire form."""
     partitions = sorted(topic.partitions, key=lambda p: p.partition)
     return TopicDescription(
         name=topic.name,
@@ -163,7 +163,7 @@ def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescri
 
 
 def config_description(config: admin_pb2.DescribeConfigsResponse.Config) -> ConfigDescription:
-    """From the wire."""
+    """Decode a config from its wire form."""
     return ConfigDescription(
         name=config.name,
         value=config.value,
@@ -175,7 +175,7 @@ def config_description(config: admin_pb2.DescribeConfigsResponse.Config) -> Conf
 
 
 def cluster_description(answer: admin_pb2.DescribeClusterResponse) -> ClusterDescription:
-    """From the wire."""
+    """Decode the cluster from a broker's answer."""
     return ClusterDescription(
         cluster_id=answer.cluster_id,
         controller_id=answer.controller_id if answer.HasField("controller_id") else None,
@@ -190,7 +190,7 @@ def cluster_description(answer: admin_pb2.DescribeClusterResponse) -> ClusterDes
 
 
 def node_description(answer: admin_pb2.NodeStatusResponse) -> NodeDescription:
-    """From the wire."""
+    """Decode a node from its own answer."""
     return NodeDescription(
         node_id=answer.node_id,
         pid=answer.pid,
@@ -206,7 +206,7 @@ def node_description(answer: admin_pb2.NodeStatusResponse) -> NodeDescription:
 
 
 def new_topic_to_wire(topic: NewTopic) -> admin_pb2.NewTopic:
-    """To the wire."""
+    """Encode a topic to create."""
     return admin_pb2.NewTopic(
         name=topic.name,
         partitions=topic.partitions,
@@ -219,7 +219,7 @@ def new_topic_to_wire(topic: NewTopic) -> admin_pb2.NewTopic:
 def assignments_to_wire(
     replicas: Sequence[Sequence[int]], *, first: int
 ) -> list[admin_pb2.ReplicaAssignment]:
-    """To the wire: the brokers of each partition from number `first` on."""
+    """Encode the replicas of each partition from number `first` on, as broker ids."""
     return [
         admin_pb2.ReplicaAssignment(partition=number, broker_ids=brokers)
         for number, brokers in enumerate(replicas, start=first)

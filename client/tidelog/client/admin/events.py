@@ -90,7 +90,7 @@ class EventLookup:
         self._bootstrap = bootstrap
 
     async def story(self, wanted: EventFilter, *, after: Mapping[int, int] | None = None) -> Story:
-        """All stored events that match; with `after`, the position of a story, only later ones.
+        """List stored events that match; with `after`, the position of a story, only later ones.
 
         Raises UnreachableError if no address names the nodes.
         """
@@ -101,16 +101,16 @@ class EventLookup:
         pages = await asyncio.gather(
             *(self._ask(address, wanted, position.get(one, 0)) for one, address in nodes.items())
         )
-        told: list[ClusterEvent] = []
+        found: list[ClusterEvent] = []
         silent = []
         for node_id, events in zip(nodes, pages, strict=True):
             if events is None:
                 silent.append(node_id)
                 continue
-            told += [_event(event, node_id) for event in events]
+            found += [_event(event, node_id) for event in events]
             if events:
                 position[node_id] = events[-1].sequence
-        return Story(merged(told), tuple(silent), position)
+        return Story(merged(found), tuple(silent), position)
 
     async def _nodes(self) -> dict[int, str]:
         answers = await asyncio.gather(*map(self._describe, self._bootstrap))
@@ -135,7 +135,7 @@ class EventLookup:
     async def _ask(
         self, address: str, wanted: EventFilter, after: int
     ) -> list[JournalEvent] | None:
-        """All pages of a node; None when it does not answer."""
+        """Fetch all pages of a node; None when it does not answer."""
         request = ListEventsRequest(
             topic=wanted.topic or "",
             partition=wanted.partition,
@@ -158,10 +158,10 @@ class EventLookup:
             request.after_sequence = page.events[-1].sequence
 
 
-def merged(told: Sequence[ClusterEvent]) -> tuple[ClusterEvent, ...]:
+def merged(events: Sequence[ClusterEvent]) -> tuple[ClusterEvent, ...]:
     """Merge events ordered by time; a metadata event that several nodes report is listed once."""
     by_identity: dict[object, ClusterEvent] = {}
-    for place, event in enumerate(told):
+    for place, event in enumerate(events):
         identity = same_event(event) or place
         known = by_identity.get(identity)
         if known is None:

@@ -63,7 +63,7 @@ class VoterDescription:
 
 @dataclass(frozen=True, slots=True)
 class QuorumDescription:
-    """All controllers by id; `leader_id` is None if no answer names a leader."""
+    """The controllers by id; `leader_id` is None if no answer names a leader."""
 
     term: int
     leader_id: int | None

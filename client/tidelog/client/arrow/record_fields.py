@@ -164,7 +164,7 @@ def _timestamps(sections: list[_Section], deltas: Int64s) -> tuple[Int64s, Int64
 
 
 def _per_record(sections: list[_Section], values: Iterable[int]) -> Int64s:
-    """One value per batch, repeated for each of its records."""
+    """Repeat the value of each batch for each of its records."""
     counts = [section.header.records_count for section in sections]
     return np.repeat(np.fromiter(values, np.int64, len(sections)), counts)
 

@@ -33,9 +33,9 @@ class Position:
     failures: int = 0
     retry_at_ms: int = 0
     has_failed: bool = False
-    """Whether the application must get an error before the partition is fetched again."""
+    """True if the application must get an error before the partition is fetched again."""
     is_paused: bool = False
-    """Whether the application has paused the partition; a seek does not end the pause."""
+    """True if the application has paused the partition; a seek does not end the pause."""
     high_watermark: int | None = None
     """The high watermark in the newest answer; None: no answer yet in this incarnation."""
     last_fetched_epoch: int | None = None
@@ -103,11 +103,11 @@ class Assignment:
         return self._positions.get(tp)
 
     def all(self) -> list[Position]:
-        """All positions, the least recently served first."""
+        """The positions, the least recently served first."""
         return list(self._positions.values())
 
     def is_current(self, position: Position, generation: int) -> bool:
-        """Whether a request made under this generation is still valid."""
+        """True if a request made under this generation is still valid."""
         is_assigned = self._positions.get(position.tp) is position
         return is_assigned and position.generation == generation
 

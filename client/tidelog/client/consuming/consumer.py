@@ -345,10 +345,10 @@ class Consumer(Generic[K, V]):
             self._fetcher.start()
 
     async def _wait_until(self, is_filled: Callable[[], bool], *, timeout_ms: int) -> bool:
-        """Whether a record became ready in time."""
+        """True if a record became ready in time."""
         self._check_open()
         self._start()
-        # One turn of the loop: else a busy reader would never let the fetches run.
+        # Yield to the loop once: else a busy reader would never let the fetches run.
         await asyncio.sleep(0)
         if is_filled():
             return True

@@ -36,7 +36,7 @@ class Fetched:
 
     @property
     def is_final(self) -> bool:
-        """Whether the broker does not read the partition again until a request names it."""
+        """True if the broker does not read the partition again until a request names it."""
         is_refused = self.result.error.code != common_pb2.NONE
         return bool(self.records) or is_refused or self.result.HasField("diverging_epoch")
 

@@ -450,7 +450,7 @@ class Fetcher:
 
 
 def is_awaited(position: Position, offset: int | None) -> bool:
-    """Whether records from `offset` are still missing.
+    """True if records from `offset` are still missing.
 
     A leader that was silent for long may answer after another one has answered the same.
     """

@@ -45,17 +45,17 @@ class _Opened(Generic[K, V]):
 
     @property
     def has_records(self) -> bool:
-        """Whether a decoded record is left."""
+        """True if a decoded record is left."""
         return self.index < len(self.records)
 
     @property
     def is_used_up(self) -> bool:
-        """Whether no record of the chunk is left."""
+        """True if no record of the chunk is left."""
         return not self.has_records and self.next_at >= len(self.chunk.records)
 
     @property
     def is_void(self) -> bool:
-        """Whether a seek or a truncation has invalidated the chunk."""
+        """True if a seek or a truncation has invalidated the chunk."""
         return self.chunk.generation != self.chunk.position.generation
 
     @property
@@ -124,7 +124,7 @@ class ReadyRecords(Generic[K, V]):
             self._current = None
 
     def fill(self, *, is_first: bool = True) -> bool:
-        """Whether a record is ready; decodes fetched batches as far as needed."""
+        """True if a record is ready; decodes fetched batches as far as needed."""
         while not self._has_records():
             opened = self._next_opened(is_first=is_first)
             if opened is None:

@@ -59,7 +59,7 @@ def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int
 
 
 class Accumulator(Generic[W]):
-    """All batches of a producer, from their first record to their outcome."""
+    """The batches of a producer, from their first record to their outcome."""
 
     def __init__(self, config: AccumulatorConfig, sequences: Sequences | None = None) -> None:
         self._config = config
@@ -82,11 +82,11 @@ class Accumulator(Generic[W]):
         return list(self._incomplete.values())
 
     def is_done_until(self, created_ms: int) -> bool:
-        """Whether every batch opened until `created_ms` has its outcome."""
+        """True if every batch opened until `created_ms` has its outcome."""
         return all(batch.created_ms > created_ms for batch in self._incomplete.values())
 
     def has_room(self, size_bytes: int) -> bool:
-        """Whether the buffer has room for `size_bytes` more; an empty one takes any size."""
+        """True if the buffer has room for `size_bytes` more; an empty one takes any size."""
         return not self._used_bytes or (self._used_bytes + size_bytes <= self._config.buffer_memory)
 
     def append(
@@ -244,7 +244,7 @@ class Accumulator(Generic[W]):
         self._land(batches[0].tp)
 
     def is_first(self, batch: Batch[W]) -> bool:
-        """Whether no batch before `batch`, which is in flight, waits in its partition."""
+        """True if no batch before `batch`, which is in flight, waits in its partition."""
         waiting = self._queues[batch.tp].waiting
         return not waiting or batch.order < waiting[0].order
 

@@ -56,17 +56,17 @@ class Batch(Generic[W]):
     runs: list[Run[W]] = field(default_factory=list)
     last_error: Exception | None = None
     is_outcome_unknown: bool = False
-    """Whether an attempt may have been appended: a later refusal proves nothing."""
+    """True if an attempt may have been appended: a later refusal proves nothing."""
     is_due: bool = False
     is_in_flight: bool = False
     is_over: bool = False
-    """Whether the batch has its outcome."""
+    """True if the batch has its outcome."""
     is_stored: bool = False
-    """Whether the batch was acknowledged."""
+    """True if the batch was acknowledged."""
     is_after_another: bool = False
-    """Whether an earlier batch had no outcome when this one was last sent."""
+    """True if an earlier batch had no outcome when this one was last sent."""
     is_alone: bool = False
-    """Whether it is sent alone, so that a refusal concerns this batch only."""
+    """True if it is sent alone, so that a refusal concerns this batch only."""
     topic_id: bytes = b""
     """The incarnation of the topic that its records are meant for; empty: any."""
     numbers: Numbers | None = None
@@ -111,16 +111,16 @@ class PartitionQueue(Generic[W]):
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether a batch is in flight."""
+        """True if a batch is in flight."""
         return any(batch.is_in_flight for batch in self.sent)
 
     @property
     def is_empty(self) -> bool:
-        """Whether the queue holds no batch and no pause."""
+        """True if the queue holds no batch and no pause."""
         return not self.waiting and not self.sent and self.resume_ms is None
 
     def is_ready(self, span_max: int | None) -> bool:
-        """Whether the first waiting batch may be sent now; `span_max` as in `admits`."""
+        """True if the first waiting batch may be sent now; `span_max` as in `admits`."""
         if self.resume_ms is not None or not self.waiting or not self.waiting[0].is_due:
             return False
         if span_max is None:
@@ -128,7 +128,7 @@ class PartitionQueue(Generic[W]):
         return self.admits(self.waiting[0], self.flying, span_max)
 
     def admits(self, batch: Batch[W], flying: Sequence[Batch[W]], span_max: int | None) -> bool:
-        """Whether a request may carry the first waiting batch while others carry `flying`.
+        """True if a request may carry the first waiting batch while others carry `flying`.
 
         `span_max` limits the number of batches from the first without an outcome on; None: batches
         have no numbers.
@@ -152,7 +152,7 @@ class PartitionQueue(Generic[W]):
             yield batch
 
     def is_overtaken(self, batch: Batch[W]) -> bool:
-        """Whether a later batch is stored: a log that knew the producer would have refused it."""
+        """True if a later batch is stored: a log that knew the producer would have refused it."""
         return any(one.is_stored and one.order > batch.order for one in self.sent)
 
     def launch(self, batch: Batch[W]) -> None:

@@ -191,7 +191,7 @@ class Outcomes:
             fail(batch, error)
 
     def _is_moved(self, tp: TopicPartition, result: PartitionProduceResult) -> bool:
-        """Whether the refusal names another leader; if not, the metadata is refreshed."""
+        """True if the refusal names another leader; if not, the metadata is refreshed."""
         is_moved = result.HasField("current_leader") and self._routing.metadata.apply_hint(
             tp, result.current_leader
         )
@@ -241,8 +241,8 @@ class Outcomes:
 
 def _deleted(batch: Batch[Delivery]) -> TidelogError:
     return UnknownTopicIdError(
-        f"topic {batch.tp.topic!r} was deleted after the record was taken and is perhaps there "
-        "again: send the record again if it is meant for the new one",
+        f"topic {batch.tp.topic!r} was deleted after the record was accepted, and may have "
+        "been recreated: send the record again if it is meant for the new topic",
     )
 
 

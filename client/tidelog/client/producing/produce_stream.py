@@ -28,7 +28,7 @@ class ProduceStreams:
         self._ids = 0
 
     def is_open(self, address: str) -> bool:
-        """Whether a request can be sent now, after those submitted before it."""
+        """True if a request can be sent now, after those submitted before it."""
         broker = self._brokers.get(address)
         return broker is not None and broker.is_open
 

@@ -70,7 +70,7 @@ class ProducerEngineConfig:
 
     @property
     def is_idempotent(self) -> bool:
-        """Whether batches are numbered: by default whenever acks allow it."""
+        """True if batches are numbered: by default whenever acks allow it."""
         can_be = _ACKS[self.acks] == -1
         return can_be if self.enable_idempotence is None else self.enable_idempotence
 
@@ -121,7 +121,7 @@ class ProducerEngine:
         return await self.routing.topic(topic, timeout_ms=self._config.max_block_ms)
 
     def admits(self, size_bytes: int) -> bool:
-        """Whether `size_bytes` can be taken without waiting."""
+        """True if `size_bytes` can be taken without waiting."""
         is_idle = not self._has_news and not self.is_closed
         return is_idle and self.accumulator.has_room(size_bytes)
 

@@ -74,7 +74,7 @@ class ReadyPartitions:
 
     @property
     def has_leaderless(self) -> bool:
-        """Whether a ready partition has no leader."""
+        """True if a ready partition has no leader."""
         return None in self._lines
 
     @property

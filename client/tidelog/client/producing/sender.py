@@ -161,7 +161,7 @@ class Sender:
                 self._ready.look()
 
     def _may_send(self) -> bool:
-        """Whether a batch is ready and can be numbered.
+        """True if a batch is ready and can be numbered.
 
         To be checked after each update of the lines: batches given up there may have ended the last
         epoch of the producer id.
@@ -183,7 +183,7 @@ class Sender:
         return line.full if line.full_bytes >= self._enough else None
 
     def _is_identified(self) -> bool:
-        """Whether batches can be numbered or need not be; if not, request a producer id."""
+        """True if batches can be numbered or need not be; if not, request a producer id."""
         if self._sequences is None or self._sequences.producer_id is not None:
             return True
         if self._identifying is None or self._identifying.done():

@@ -87,7 +87,7 @@ class _Partition:
     epoch: int
     next_sequence: int = 0
     is_known: bool = False
-    """Whether a batch of this epoch was acknowledged."""
+    """True if a batch of this epoch was acknowledged."""
     topic_id: bytes = b""
     is_broken: bool = False
     is_fenced: bool = False
@@ -147,7 +147,7 @@ class Sequences:
         state.is_fenced |= is_fenced
 
     def is_broken(self, tp: TopicPartition) -> bool:
-        """Whether the partition's epoch must be ended."""
+        """True if the partition's epoch must be ended."""
         state = self._partitions.get(tp)
         return state is not None and state.is_broken
 

@@ -19,7 +19,7 @@ Begin = Callable[[ProduceRequest], Awaitable[Coroutine[Any, Any, ProduceResponse
 
 
 class ProduceStream:
-    """Pending requests of one client; `is_full` tells if the broker accepts no more bytes."""
+    """Pending requests of one client; `is_full` is true if the broker accepts no more bytes."""
 
     def __init__(self, begin: Begin, *, is_full: Callable[[], bool]) -> None:
         self._begin = begin

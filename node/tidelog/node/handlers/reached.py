@@ -37,7 +37,7 @@ def live_brokers(image: MetadataImage, listener: Listener) -> list[Endpoint]:
 def controllers(
     image: MetadataImage, voters: Mapping[int, str], listener: Listener
 ) -> list[Endpoint]:
-    """All voters; one that is no broker, or without such a listener, at its configured address."""
+    """Voters; one that is no broker, or without such a listener, at its configured address."""
     return [
         Endpoint(node_id=node_id, address=_address(image, node_id, listener) or address)
         for node_id, address in sorted(voters.items())

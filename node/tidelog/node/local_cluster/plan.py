@@ -47,7 +47,7 @@ class NodePlan:
 
     @property
     def is_controller(self) -> bool:
-        """Whether the node is a controller, and so a voter."""
+        """True if the node is a controller, and so a voter."""
         return "controller" in self.config.process_roles
 
     @property
@@ -119,9 +119,9 @@ def load_or_create(
 def _check_engines(folder: Path, plans: Sequence[NodePlan], wanted: str | None) -> None:
     engines = {plan.node_id: plan.config.raft.engine for plan in plans if plan.is_controller}
     if len(set(engines.values())) > 1:
-        told = ", ".join(f"node {node_id} {engine}" for node_id, engine in engines.items())
+        values = ", ".join(f"node {node_id} {engine}" for node_id, engine in engines.items())
         raise LocalClusterError(
-            f"the controllers in {folder} have different values of {ENGINE_KEY}: {told}; set the"
+            f"the controllers in {folder} have different values of {ENGINE_KEY}: {values}; set the"
             " same in all node-*.toml"
         )
     if wanted is not None and wanted not in engines.values():
