@@ -175,8 +175,8 @@ class ReplicaManager:
     async def stop(self) -> bool:
         """Answer waiting requests, end all loops, close all logs; True if all closed cleanly."""
         await self._fetchers.stop()
-        for hosted in list(self._partitions.held.values()):
-            self._live(hosted.name, self._close(hosted))
+        for partition in list(self._partitions.held.values()):
+            self._live(partition.name, self._close(partition))
         await asyncio.gather(*self._lives.values())
         await self.listeners.drain()
         await self._background.stop()
@@ -243,7 +243,7 @@ class ReplicaManager:
     def led_partitions(self) -> list[Partition]:
         """Partitions led by this broker."""
         held = self._partitions.held.values()
-        return [hosted for hosted in held if hosted.replica.leader is not None]
+        return [partition for partition in held if partition.replica.leader is not None]
 
     def stats(self) -> Mapping[str, float]:
         """Metrics: counters since the start, and current values."""
@@ -253,8 +253,8 @@ class ReplicaManager:
             "leader_partitions": len(leaders),
             "under_replicated_partitions": sum(one.is_under_replicated() for one in leaders),
             "under_min_isr_partitions": sum(not one.has_min_insync() for one in leaders),
-            "offline_replicas": sum(hosted.is_failed for hosted in held.values()),
-            "damaged_partitions": sum(hosted.damage is not None for hosted in held.values()),
+            "offline_replicas": sum(partition.is_failed for partition in held.values()),
+            "damaged_partitions": sum(partition.damage is not None for partition in held.values()),
             "produce_in_flight_bytes": self.appender.in_flight_bytes,
             "produce_inspections": self.appender.inspections,
             "waiting_fetches": self.reader.waiting_consumers,
@@ -312,30 +312,30 @@ class ReplicaManager:
             if not broker.is_fenced and not now.has_live(broker_id, broker.broker_epoch)
         )
         if fenced:
-            for hosted in self.led_partitions():
-                hosted.tell(FollowersFenced(fenced))
+            for partition in self.led_partitions():
+                partition.tell(FollowersFenced(fenced))
 
     def _bring_in_line(self, key: tuple[str, int]) -> None:
         """Hold the partition as in the newest image, or drop it."""
         image = self._partitions.image
         topic, state = image.topics.get(key[0]), image.partition(*key)
-        hosted = self._partitions.held.get(key)
-        if hosted is not None and (topic is None or topic.topic_id != hosted.topic_id):
-            self._remove(hosted, LeadershipEnd.DELETED)
-            hosted = None
+        partition = self._partitions.held.get(key)
+        if partition is not None and (topic is None or topic.topic_id != partition.topic_id):
+            self._remove(partition, LeadershipEnd.DELETED)
+            partition = None
         if topic is None or state is None:
             return
         if self._broker_id not in state.replicas:
-            if hosted is not None:
-                self._remove(hosted, LeadershipEnd.DEPOSED)
+            if partition is not None:
+                self._remove(partition, LeadershipEnd.DEPOSED)
             return
         config = log_config(topic.configs, image.cluster_configs)
-        if hosted is None:
-            hosted = self._partitions.held[key] = self._new_partition(topic, state.partition)
-            self._live(hosted.name, self._open(hosted, config))
-        hosted.change(state, config)
-        self._fetchers.note_changed(hosted)
-        self._note_state(hosted)
+        if partition is None:
+            partition = self._partitions.held[key] = self._new_partition(topic, state.partition)
+            self._live(partition.name, self._open(partition, config))
+        partition.change(state, config)
+        self._fetchers.note_changed(partition)
+        self._note_state(partition)
 
     def _new_partition(self, topic: TopicImage, partition: int) -> Partition:
         return Partition(
@@ -351,16 +351,16 @@ class ReplicaManager:
             listener=self.listeners,
         )
 
-    def _note_state(self, hosted: Partition) -> None:
+    def _note_state(self, partition: Partition) -> None:
         """Report a disk state that differs from the image's."""
-        state = self._partitions.image.partition(hosted.topic, hosted.partition)
+        state = self._partitions.image.partition(partition.topic, partition.partition)
         if state is not None:
-            self._reports.note_state(hosted, state)
+            self._reports.note_state(partition, state)
 
-    def _remove(self, hosted: Partition, end: LeadershipEnd) -> None:
-        del self._partitions.held[hosted.topic, hosted.partition]
-        hosted.end_service(end)
-        self._live(hosted.name, self._close_and_remove(hosted))
+    def _remove(self, partition: Partition, end: LeadershipEnd) -> None:
+        del self._partitions.held[partition.topic, partition.partition]
+        partition.end_service(end)
+        self._live(partition.name, self._close_and_remove(partition))
 
     def _remove_strays(self, image: MetadataImage) -> None:
         """Remove replicas of topics deleted while this broker was down.
@@ -395,33 +395,33 @@ class ReplicaManager:
 
         task = self._lives[name] = self.spawn(f"life-of-{name}", run())
 
-    async def _open(self, hosted: Partition, config: LogConfig) -> None:
+    async def _open(self, partition: Partition, config: LogConfig) -> None:
         try:
             partition_log = await self._log_directory.open_log(
-                hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
+                partition.topic, partition.partition, topic_id=partition.topic_id, config=config
             )
             if partition_log.is_flush_due and partition_log.damage is None:
                 # Unflushed records of a killed process may not be acknowledged by fetching from
                 # their end.
                 await partition_log.flush()
         except StorageError as error:
-            hosted.fail(error)
+            partition.fail(error)
         else:
-            hosted.open_with(partition_log)
-            self._note_state(hosted)
+            partition.open_with(partition_log)
+            self._note_state(partition)
 
-    async def _close(self, hosted: Partition) -> None:
-        self._are_closed_cleanly &= not hosted.is_failed
+    async def _close(self, partition: Partition) -> None:
+        self._are_closed_cleanly &= not partition.is_failed
         try:
-            await hosted.close()
+            await partition.close()
         except StorageError as error:
             self._are_closed_cleanly = False
-            log.warning("log not closed cleanly", partition=hosted.name, error=str(error))
-            hosted.fail(error)
+            log.warning("log not closed cleanly", partition=partition.name, error=str(error))
+            partition.fail(error)
 
-    async def _close_and_remove(self, hosted: Partition) -> None:
-        await self._close(hosted)
-        await self._remove_folder(hosted.topic, hosted.partition, hosted.topic_id)
+    async def _close_and_remove(self, partition: Partition) -> None:
+        await self._close(partition)
+        await self._remove_folder(partition.topic, partition.partition, partition.topic_id)
 
     async def _remove_folder(self, topic: str, partition: int, topic_id: bytes) -> None:
         try:
@@ -432,9 +432,9 @@ class ReplicaManager:
     # Loops
 
     def _leaders(self) -> Iterator[Leader]:
-        for hosted in self._partitions.held.values():
-            if hosted.replica.leader is not None:
-                yield hosted.replica.leader
+        for partition in self._partitions.held.values():
+            if partition.replica.leader is not None:
+                yield partition.replica.leader
 
     async def _await_recovery(self) -> None:
         while not self.is_prepared:  # noqa: ASYNC110  # of many logs and reports
@@ -444,10 +444,10 @@ class ReplicaManager:
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
-            for number, hosted in enumerate(list(self._partitions.held.values()), start=1):
-                if self._partitions.held.get((hosted.topic, hosted.partition)) is hosted:
-                    hosted.tick()
-                    self._note_state(hosted)
+            for number, partition in enumerate(list(self._partitions.held.values()), start=1):
+                if self._partitions.held.get((partition.topic, partition.partition)) is partition:
+                    partition.tick()
+                    self._note_state(partition)
                 if number % self._config.changes_per_slice_max == 0:
                     await asyncio.sleep(0)
             self._reopen_where_space_is()
@@ -455,23 +455,25 @@ class ReplicaManager:
     def _reopen_where_space_is(self) -> None:
         """Reopen partitions that failed on a full disk, once the controllers know of that."""
         image = self._partitions.image
-        full = [hosted for hosted in self._partitions.held.values() if hosted.has_only_no_space]
+        full = [
+            partition for partition in self._partitions.held.values() if partition.has_only_no_space
+        ]
         if not full or not self._log_directory.has_space():
             return
-        for hosted in full:
-            state = image.partition(hosted.topic, hosted.partition)
+        for partition in full:
+            state = image.partition(partition.topic, partition.partition)
             is_known = state is not None and self._broker_id in state.offline
-            if is_known and hosted.name not in self._lives:
-                self._live(hosted.name, self._close_and_reopen(hosted))
+            if is_known and partition.name not in self._lives:
+                self._live(partition.name, self._close_and_reopen(partition))
 
-    async def _close_and_reopen(self, hosted: Partition) -> None:
-        await self._close(hosted)
-        key, image = (hosted.topic, hosted.partition), self._partitions.image
-        topic, state = image.topics.get(hosted.topic), image.partition(*key)
-        is_held = self._partitions.held.get(key) is hosted
-        if topic is None or state is None or not is_held or not hosted.has_only_no_space:
+    async def _close_and_reopen(self, partition: Partition) -> None:
+        await self._close(partition)
+        key, image = (partition.topic, partition.partition), self._partitions.image
+        topic, state = image.topics.get(partition.topic), image.partition(*key)
+        is_held = self._partitions.held.get(key) is partition
+        if topic is None or state is None or not is_held or not partition.has_only_no_space:
             return  # it was deleted, or has failed with another error meanwhile
         config = log_config(topic.configs, image.cluster_configs)
-        anew = self._partitions.held[key] = self._new_partition(topic, hosted.partition)
-        anew.change(state, config)
-        await self._open(anew, config)
+        reopened = self._partitions.held[key] = self._new_partition(topic, partition.partition)
+        reopened.change(state, config)
+        await self._open(reopened, config)

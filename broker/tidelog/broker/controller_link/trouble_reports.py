@@ -40,7 +40,7 @@ class _Told(NamedTuple):
     """A part of a report."""
 
     key: Key
-    hosted: Partition
+    partition: Partition
     trouble: Trouble
 
 
@@ -101,7 +101,7 @@ class ReplicaStateReports:
     def _note_known(self, told: _Told) -> None:
         """Dequeue the replica, unless its state has changed since."""
         if told.trouble.condition == ReportReplicaStateRequest.LOSSY_START:
-            told.hosted.note_loss_reported()
+            told.partition.note_loss_reported()
         waiting = self._queue.waiting.get(told.key)
         if waiting is not None and self._trouble(waiting) in (None, told.trouble):
             del self._queue.waiting[told.key]
@@ -112,17 +112,17 @@ class ReplicaStateReports:
         request = ReportReplicaStateRequest(
             broker_id=self._broker_id, broker_epoch=self.broker_epoch
         )
-        for key, hosted in list(self._queue.waiting.items()):
-            state = self._partitions.image.partition(hosted.topic, hosted.partition)
-            trouble = self._trouble(hosted)
+        for key, partition in list(self._queue.waiting.items()):
+            state = self._partitions.image.partition(partition.topic, partition.partition)
+            trouble = self._trouble(partition)
             if state is None or trouble is None:
                 del self._queue.waiting[key]
                 continue
-            told.append(_Told(key, hosted, trouble))
+            told.append(_Told(key, partition, trouble))
             request.partitions.add(
-                topic=hosted.topic,
-                topic_id=hosted.topic_id,
-                partition=hosted.partition,
+                topic=partition.topic,
+                topic_id=partition.topic_id,
+                partition=partition.partition,
                 partition_epoch=state.partition_epoch,
                 first_bad_offset=trouble.first_bad_offset,
                 condition=trouble.condition,
@@ -130,30 +130,30 @@ class ReplicaStateReports:
             )
         return told, request
 
-    def _trouble(self, hosted: Partition) -> Trouble | None:
+    def _trouble(self, partition: Partition) -> Trouble | None:
         """State to report of a replica that is still held, by the newest image."""
-        state = self._partitions.image.partition(hosted.topic, hosted.partition)
-        is_held = self._partitions.held.get((hosted.topic, hosted.partition)) is hosted
+        state = self._partitions.image.partition(partition.topic, partition.partition)
+        is_held = self._partitions.held.get((partition.topic, partition.partition)) is partition
         if state is None or not is_held:
             return None
-        return trouble_of(hosted, is_offline=self._broker_id in state.offline)
+        return trouble_of(partition, is_offline=self._broker_id in state.offline)
 
 
-def trouble_of(hosted: Partition, *, is_offline: bool) -> Trouble | None:
+def trouble_of(partition: Partition, *, is_offline: bool) -> Trouble | None:
     """Compare a replica with the image, in which it is offline or not; None if they agree."""
-    if hosted.may_have_lost:
+    if partition.may_have_lost:
         return Trouble(
             ReportReplicaStateRequest.LOSSY_START, "more than an unfinished write was wrong"
         )
-    if hosted.failure is not None:
-        is_lossy = hosted.has_failed_sync
+    if partition.failure is not None:
+        is_lossy = partition.has_failed_sync
         condition = (
             ReportReplicaStateRequest.SYNC_FAILED if is_lossy else ReportReplicaStateRequest.OFFLINE
         )
-        return Trouble(condition, hosted.failure)
-    damage = hosted.damage
+        return Trouble(condition, partition.failure)
+    damage = partition.damage
     if damage is not None:
         return Trouble(ReportReplicaStateRequest.DAMAGED, damage.reason, damage.first_bad_offset)
-    if is_offline and hosted.is_open:
+    if is_offline and partition.is_open:
         return Trouble(ReportReplicaStateRequest.ONLINE, "")
     return None

@@ -151,39 +151,39 @@ class Appender:
     def _append(self, slot: _Slot) -> list[asyncio.Task[None]]:
         """Append one partition's batches, or return a task, with a place in line, to do so."""
         data = slot.data
-        hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
+        partition = self._partitions.find(data.topic, data.partition, data.topic_id)
         is_large = len(data.records) > self._config.walk_inline_bytes_max
-        look = _Look(inflates=self._is_long(data.records, hosted), walks=is_large)
-        if look == _NO_LOOK and self._order.is_free(hosted):
-            self._append_now(hosted, slot)
+        look = _Look(inflates=self._is_long(data.records, partition), walks=is_large)
+        if look == _NO_LOOK and self._order.is_free(partition):
+            self._append_now(partition, slot)
             return []
-        leading.check_may_append(hosted, slot.acks)
-        place = self._order.enter(hosted)
-        task = asyncio.create_task(self._append_in_turn(hosted, place, slot, look))
+        leading.check_may_append(partition, slot.acks)
+        place = self._order.enter(partition)
+        task = asyncio.create_task(self._append_in_turn(partition, place, slot, look))
         # Runs for a task cancelled before its first step, too.
         task.add_done_callback(lambda _: place.leave())
         return [task]
 
-    def _is_long(self, records: Buffer, hosted: Partition) -> bool:
+    def _is_long(self, records: Buffer, partition: Partition) -> bool:
         """True when there are compressed batches whose inflation may take long."""
         config = self._config
         return (
             len(records) > config.inspection_inline_bytes_max
-            and (config.compressed_records_inspection or asks_about_records(hosted.log.config))
+            and (config.compressed_records_inspection or asks_about_records(partition.log.config))
             and is_compressed(records)
         )
 
     async def _append_in_turn(
-        self, hosted: Partition, place: Place, slot: _Slot, look: _Look
+        self, partition: Partition, place: Place, slot: _Slot, look: _Look
     ) -> None:
         try:
-            config = hosted.log.config
+            config = partition.log.config
             seen = await self._look_into(config, slot.data.records, look)
             await place.turn()
             # Topic id, leader, epoch and config may have changed: check all of them again.
             data = slot.data
-            hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
-            self._append_now(hosted, slot, seen if hosted.log.config == config else UNSEEN)
+            partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+            self._append_now(partition, slot, seen if partition.log.config == config else UNSEEN)
         except InvariantError:
             raise
         except TidelogError as error:
@@ -206,27 +206,27 @@ class Appender:
             seen = seen._replace(walked=True, batches=batches)
         return seen
 
-    def _append_now(self, hosted: Partition, slot: _Slot, seen: Seen = UNSEEN) -> None:
+    def _append_now(self, partition: Partition, slot: _Slot, seen: Seen = UNSEEN) -> None:
         result = slot.result
         done = leading.append(
-            hosted,
+            partition,
             slot.data.records,
             acks=slot.acks,
             answer=slot.delayed,
             index=slot.index,
-            seen=seen._replace(inspected=True) if self._is_exempt(hosted) else seen,
+            seen=seen._replace(inspected=True) if self._is_exempt(partition) else seen,
         )
-        result.log_start_offset = hosted.log.log_start_offset
+        result.log_start_offset = partition.log.log_start_offset
         if slot.acks != 0:
             result.base_offset = done.base_offset
             if done.log_append_time_ms is not None:
                 result.log_append_time_ms = done.log_append_time_ms
 
-    def _is_exempt(self, hosted: Partition) -> bool:
+    def _is_exempt(self, partition: Partition) -> bool:
         """True when neither broker nor topic asks for an inspection of compressed batches."""
         if self._config.compressed_records_inspection:
             return False
-        return not asks_about_records(hosted.log.config)
+        return not asks_about_records(partition.log.config)
 
     def _fail(self, result: ProduceResult, error: Error) -> None:
         is_unknown = error.code in OUTCOME_UNKNOWN_CODES

@@ -28,16 +28,16 @@ CONTRADICTIONS_MAX = 20
 log = structlog.get_logger(__name__)
 
 
-def next_fetch(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
+def next_fetch(partition: Partition, *, max_bytes: int) -> FetchPartition | None:
     """Build the next fetch; None when this replica follows no leader."""
-    follower = hosted.replica.follower
+    follower = partition.replica.follower
     if follower is None:
         return None
-    partition_log = hosted.log
+    partition_log = partition.log
     asked = FetchPartition(
-        topic=hosted.topic,
-        topic_id=hosted.topic_id,
-        partition=hosted.partition,
+        topic=partition.topic,
+        topic_id=partition.topic_id,
+        partition=partition.partition,
         fetch_offset=partition_log.log_end_offset,
         current_leader_epoch=follower.leader_epoch,
         log_start_offset=partition_log.log_start_offset,
@@ -50,7 +50,7 @@ def next_fetch(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
 
 
 def apply_fetched(
-    hosted: Partition,
+    partition: Partition,
     asked: FetchPartition,
     result: PartitionFetchResult,
     records: bytes,
@@ -63,35 +63,35 @@ def apply_fetched(
     not fetched before `retry_at_ms`.
     """
     try:
-        order = hosted.tell(_fetch_answered(hosted, asked, result, records))
+        order = partition.tell(_fetch_answered(partition, asked, result, records))
         if isinstance(order, AppendFetched):
             if order.anew_from is not None:
-                return hosted.at_rest_after(
-                    _begin_anew(hosted, order.anew_from, records, retry_at_ms)
+                return partition.at_rest_after(
+                    _begin_anew(partition, order.anew_from, records, retry_at_ms)
                 )
-            _append(hosted, records)
-            if hosted.log.is_flush_due:
-                return hosted.at_rest_after(_flush(hosted, asked, result))
-            order = hosted.tell(_fetched_appended(hosted, asked, result))
+            _append(partition, records)
+            if partition.log.is_flush_due:
+                return partition.at_rest_after(_flush(partition, asked, result))
+            order = partition.tell(_fetched_appended(partition, asked, result))
     except StorageError:
         return None
     except CorruptMessageError as error:
-        _back_off(hosted, retry_at_ms, error.message)
+        _back_off(partition, retry_at_ms, error.message)
         return None
     if isinstance(order, BackOff):
-        hosted.note_refused_fetch(result.error)
-        _back_off(hosted, retry_at_ms, result.error.message)
-    work = hosted.ordered(order)
-    return None if work is None else hosted.at_rest_after(work)
+        partition.note_refused_fetch(result.error)
+        _back_off(partition, retry_at_ms, result.error.message)
+    work = partition.ordered(order)
+    return None if work is None else partition.at_rest_after(work)
 
 
 def _fetch_answered(
-    hosted: Partition,
+    partition: Partition,
     asked: FetchPartition,
     result: PartitionFetchResult,
     records: bytes,
 ) -> FetchAnswered:
-    partition_log, diverging = hosted.log, None
+    partition_log, diverging = partition.log, None
     if result.HasField("diverging_epoch"):
         end = result.diverging_epoch
         diverging = EpochEnd(end.leader_epoch, end.end_offset)
@@ -106,56 +106,56 @@ def _fetch_answered(
         high_watermark=result.high_watermark,
         log_start_offset=result.log_start_offset,
         diverging_epoch=diverging,
-        own_epoch_end=None if diverging is None else hosted.epoch_end(diverging.leader_epoch),
+        own_epoch_end=None if diverging is None else partition.epoch_end(diverging.leader_epoch),
     )
 
 
-def _append(hosted: Partition, records: bytes) -> None:
-    with hosted.at_work() as partition_log:
+def _append(partition: Partition, records: bytes) -> None:
+    with partition.at_work() as partition_log:
         try:
             partition_log.append_as_follower(records)
         except EpochContradictionError as error:
-            hosted.contradictions += 1
-            if hosted.contradictions < CONTRADICTIONS_MAX:
+            partition.contradictions += 1
+            if partition.contradictions < CONTRADICTIONS_MAX:
                 raise
-            hosted.contradictions = 0
+            partition.contradictions = 0
             damage = DamagedLogError(
                 f"the leader's records contradict this log: {error.message}",
                 first_bad_offset=max(error.first_bad_offset, partition_log.log_start_offset),
             )
             partition_log.note_damage(damage)
             raise damage from error
-    hosted.contradictions = 0
-    hosted.stats.bytes_replicated_in += len(records)
+    partition.contradictions = 0
+    partition.stats.bytes_replicated_in += len(records)
 
 
-async def _begin_anew(hosted: Partition, offset: int, records: bytes, retry_at_ms: int) -> None:
+async def _begin_anew(partition: Partition, offset: int, records: bytes, retry_at_ms: int) -> None:
     """Restart the log empty; the next answer brings the high watermark and an inner log start."""
-    await hosted.log.start_anew(offset)
+    await partition.log.start_anew(offset)
     try:
-        _append(hosted, records)
+        _append(partition, records)
     except CorruptMessageError as error:
-        _back_off(hosted, retry_at_ms, error.message)
-    if hosted.log.is_flush_due:
-        await hosted.log.flush()
+        _back_off(partition, retry_at_ms, error.message)
+    if partition.log.is_flush_due:
+        await partition.log.flush()
 
 
-def _back_off(hosted: Partition, retry_at_ms: int, why: str) -> None:
-    hosted.retry_fetch_at_ms = retry_at_ms
-    log.info("fetch backs off", partition=hosted.name, why=why)
+def _back_off(partition: Partition, retry_at_ms: int, why: str) -> None:
+    partition.retry_fetch_at_ms = retry_at_ms
+    log.info("fetch backs off", partition=partition.name, why=why)
 
 
-async def _flush(hosted: Partition, asked: FetchPartition, result: PartitionFetchResult) -> None:
-    await hosted.log.flush()
-    work = hosted.ordered(hosted.tell(_fetched_appended(hosted, asked, result)))
+async def _flush(partition: Partition, asked: FetchPartition, result: PartitionFetchResult) -> None:
+    await partition.log.flush()
+    work = partition.ordered(partition.tell(_fetched_appended(partition, asked, result)))
     if work is not None:
         await work
 
 
 def _fetched_appended(
-    hosted: Partition, asked: FetchPartition, result: PartitionFetchResult
+    partition: Partition, asked: FetchPartition, result: PartitionFetchResult
 ) -> FetchedAppended:
-    partition_log = hosted.log
+    partition_log = partition.log
     return FetchedAppended(
         leader_epoch=asked.current_leader_epoch,
         log_end_offset=partition_log.log_end_offset,

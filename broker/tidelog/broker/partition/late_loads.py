@@ -31,16 +31,16 @@ class LateLoads:
     def __init__(self) -> None:
         self._loads: dict[tuple[Partition, int], Load] = {}
 
-    def keep(self, hosted: Partition, fetch_offset: int, load: Load) -> None:
+    def keep(self, partition: Partition, fetch_offset: int, load: Load) -> None:
         """Keep a load running for the next fetch of these records."""
-        self._end(self._loads.pop((hosted, fetch_offset), None))
-        self._loads[hosted, fetch_offset] = load
+        self._end(self._loads.pop((partition, fetch_offset), None))
+        self._loads[partition, fetch_offset] = load
         if len(self._loads) > LATE_LOADS_MAX:
             self._end(self._loads.pop(next(iter(self._loads))))
 
-    def take(self, hosted: Partition, fetch_offset: int) -> Load | None:
+    def take(self, partition: Partition, fetch_offset: int) -> Load | None:
         """Take over the load that an earlier fetch of these records left."""
-        return self._loads.pop((hosted, fetch_offset), None)
+        return self._loads.pop((partition, fetch_offset), None)
 
     def _end(self, load: Load | None) -> None:
         if load is not None and load.task is not None:

@@ -41,9 +41,9 @@ from tidelog.v1.data_pb2 import (
 NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
 
-def check_may_append(hosted: Partition, acks: int) -> int:
+def check_may_append(partition: Partition, acks: int) -> int:
     """Epoch to append a producer's batches in; raises `KafkaError` when they are refused."""
-    order = hosted.tell(ProduceRequested(acks))
+    order = partition.tell(ProduceRequested(acks))
     if isinstance(order, Refuse):
         raise error_for(order.code, order.message)
     assert isinstance(order, AppendToLog)  # the core's two answers to this event
@@ -51,7 +51,7 @@ def check_may_append(hosted: Partition, acks: int) -> int:
 
 
 def append(
-    hosted: Partition,
+    partition: Partition,
     records: Buffer,
     *,
     acks: int,
@@ -64,28 +64,28 @@ def append(
     Entry `index` of `answer` waits as `acks` requires. Raises `KafkaError` when refused and the
     errors of `PartitionLog.append_as_leader`, always with nothing appended.
     """
-    leader_epoch = check_may_append(hosted, acks)
-    with hosted.at_work() as partition_log:
+    leader_epoch = check_may_append(partition, acks)
+    with partition.at_work() as partition_log:
         done = partition_log.append_as_leader(records, leader_epoch=leader_epoch, seen=seen)
     if done.is_duplicate:
-        hosted.stats.duplicate_batches += 1
+        partition.stats.duplicate_batches += 1
     else:
-        hosted.stats.bytes_in += len(records)
-    counted = hosted.ackable_offset()
-    hosted.tell(Appended(done.log_end_offset, counted))
-    hosted.followers.wake()
+        partition.stats.bytes_in += len(records)
+    counted = partition.ackable_offset()
+    partition.tell(Appended(done.log_end_offset, counted))
+    partition.followers.wake()
     if partition_log.is_flush_due:
-        hosted.flush_soon()
+        partition.flush_soon()
     end_offset = done.last_offset + 1
     if acks == ACKS_ALL and partition_log.high_watermark < end_offset:
-        hosted.acks_all.add(end_offset, answer, index)
+        partition.acks_all.add(end_offset, answer, index)
     elif acks == 1 and counted < end_offset:
-        hosted.acks_leader.add(end_offset, answer, index)
+        partition.acks_leader.add(end_offset, answer, index)
     return done
 
 
 def read(
-    hosted: Partition,
+    partition: Partition,
     asked: FetchPartition,
     result: PartitionFetchResult,
     *,
@@ -101,8 +101,8 @@ def read(
     the records are neither in memory nor in `loaded`: `result` contains everything else then. Once
     they are loaded, call this again: the core's answer is valid only at the moment it is given.
     """
-    partition_log = hosted.log
-    answer = ask(hosted, asked, follower=follower, loaded=loaded)
+    partition_log = partition.log
+    answer = ask(partition, asked, follower=follower, loaded=loaded)
     result.high_watermark = partition_log.high_watermark
     result.log_start_offset = partition_log.log_start_offset
     match answer:
@@ -115,7 +115,7 @@ def read(
             if follower is not None:
                 result.log_end_offset = partition_log.log_end_offset
             records = _records(
-                hosted,
+                partition,
                 asked,
                 max_bytes=max_bytes,
                 has_read=has_read,
@@ -128,7 +128,7 @@ def read(
 
 
 def ask(
-    hosted: Partition,
+    partition: Partition,
     asked: FetchPartition,
     *,
     follower: FollowerIdentity | None,
@@ -136,11 +136,11 @@ def ask(
 ) -> Answer | None:
     """Get the core's current answer, regardless of an earlier one before records were `loaded`."""
     del loaded
-    return hosted.tell(_fetch_requested(hosted, asked, follower))
+    return partition.tell(_fetch_requested(partition, asked, follower))
 
 
 def list_offset(
-    hosted: Partition,
+    partition: Partition,
     asked: ListOffsetsRequest.Partition,
     result: ListOffsetsResponse.Partition,
 ) -> None:
@@ -150,11 +150,11 @@ def list_offset(
     does not know yet where the committed records end. Call it within `PartitionLog.reading`, which
     repeats it, leadership check included, after each wait for the disk.
     """
-    hosted.check_leadership(
+    partition.check_leadership(
         asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
     )
-    with hosted.at_work() as partition_log:
-        found = _offset(hosted, partition_log, asked)
+    with partition.at_work() as partition_log:
+        found = _offset(partition, partition_log, asked)
         result.log_end_offset = partition_log.log_end_offset
     result.offset, result.leader_epoch = found.offset, found.leader_epoch
     if found.timestamp_ms >= 0:
@@ -162,40 +162,42 @@ def list_offset(
 
 
 async def delete_records(
-    hosted: Partition, offset: int, *, answer: DelayedAnswer, index: int
+    partition: Partition, offset: int, *, answer: DelayedAnswer, index: int
 ) -> None:
     """Move the log start up to `offset` (-1: the high watermark), durably.
 
     Entry `index` of `answer` waits until every in-sync replica has done so, too. Raises
     `KafkaError` when refused, `StorageError`.
     """
-    order = hosted.tell(DeleteRecordsRequested(offset, is_allowed=hosted.log.config.is_deleted))
+    order = partition.tell(
+        DeleteRecordsRequested(offset, is_allowed=partition.log.config.is_deleted)
+    )
     if isinstance(order, Refuse):
         raise error_for(order.code, order.message)
     assert isinstance(order, DeleteRecords)  # the core's two answers to this event
-    with hosted.at_work() as partition_log:
+    with partition.at_work() as partition_log:
         await partition_log.delete_records(order.offset)
-    hosted.tell(LogStartRaised(partition_log.log_start_offset))
-    hosted.followers.wake()
-    if low_watermark(hosted) < order.offset:
-        hosted.deletions.add(order.offset, answer, index)
+    partition.tell(LogStartRaised(partition_log.log_start_offset))
+    partition.followers.wake()
+    if low_watermark(partition) < order.offset:
+        partition.deletions.add(order.offset, answer, index)
 
 
-def low_watermark(hosted: Partition) -> int:
+def low_watermark(partition: Partition) -> int:
     """Smallest log start offset of the ISR; raises `KafkaError` when this replica does not lead."""
-    hosted.check_leadership(None)
-    leader = hosted.replica.leader
+    partition.check_leadership(None)
+    leader = partition.replica.leader
     assert leader is not None  # just checked
     return leader.low_watermark
 
 
 def _offset(
-    hosted: Partition, partition_log: PartitionLog, asked: ListOffsetsRequest.Partition
+    partition: Partition, partition_log: PartitionLog, asked: ListOffsetsRequest.Partition
 ) -> TimestampedOffset:
-    upper_bound, leader_epoch = partition_log.high_watermark, hosted.replica.leader_epoch
+    upper_bound, leader_epoch = partition_log.high_watermark, partition.replica.leader_epoch
     match asked.spec:
         case ListOffsetsRequest.LATEST:
-            _check_knows_end(hosted)
+            _check_knows_end(partition)
             return TimestampedOffset(upper_bound, -1, leader_epoch)
         case ListOffsetsRequest.EARLIEST:
             return TimestampedOffset(partition_log.log_start_offset, -1, leader_epoch)
@@ -206,21 +208,22 @@ def _offset(
         case unknown:
             raise InvalidRequestError(f"there is no offset spec {unknown}")
     if found is None:
-        _check_knows_end(hosted)
+        _check_knows_end(partition)
     return found or NO_SUCH_RECORD
 
 
-def _check_knows_end(hosted: Partition) -> None:
+def _check_knows_end(partition: Partition) -> None:
     """Raise unless the end is known: clients must not see an end below an earlier one (KIP-207)."""
-    leader = hosted.replica.leader
+    leader = partition.replica.leader
     if leader is not None and not leader.knows_high_watermark():
         raise LeaderNotAvailableError(
-            f"{hosted.name} has a new leader, which does not know its committed end yet: try again",
+            f"{partition.name} has a new leader, which does not know its committed end yet: "
+            "try again",
         )
 
 
 def _fetch_requested(
-    hosted: Partition, asked: FetchPartition, follower: FollowerIdentity | None
+    partition: Partition, asked: FetchPartition, follower: FollowerIdentity | None
 ) -> FetchRequested:
     last_epoch = asked.last_fetched_epoch if asked.HasField("last_fetched_epoch") else None
     return FetchRequested(
@@ -229,14 +232,14 @@ def _fetch_requested(
             asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
         ),
         last_fetched_epoch=last_epoch,
-        epoch_end=None if last_epoch is None else hosted.epoch_end(last_epoch),
+        epoch_end=None if last_epoch is None else partition.epoch_end(last_epoch),
         follower=follower,
         follower_log_start_offset=asked.log_start_offset,
     )
 
 
 def _records(
-    hosted: Partition,
+    partition: Partition,
     asked: FetchPartition,
     *,
     max_bytes: int,
@@ -246,6 +249,6 @@ def _records(
 ) -> bytes:
     if asked.fetch_offset >= upper_bound or (has_read and max_bytes <= 0):
         return b""
-    with hosted.at_work() as partition_log, partition_log.from_memory(loaded):
+    with partition.at_work() as partition_log, partition_log.from_memory(loaded):
         found = partition_log.read(asked.fetch_offset, max_bytes=max_bytes, upper_bound=upper_bound)
     return b"" if has_read and len(found.records) > max_bytes else found.records

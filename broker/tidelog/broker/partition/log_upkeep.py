@@ -78,10 +78,10 @@ class LogUpkeep:
         if config.log_scrub_bytes_per_second:
             background.spawn("scrub", self._scrub())
 
-    def touch(self, hosted: Partition) -> None:
+    def touch(self, partition: Partition) -> None:
         """Note that the partition's log may have changed."""
-        self._to_flush[hosted] = None
-        self._to_checkpoint[hosted] = None
+        self._to_flush[partition] = None
+        self._to_checkpoint[partition] = None
 
     async def _every(
         self,
@@ -91,8 +91,8 @@ class LogUpkeep:
     ) -> None:
         while True:
             await asyncio.sleep(interval_ms / 1000)
-            for number, hosted in enumerate(logs(), start=1):
-                await hosted.tend(work)
+            for number, partition in enumerate(logs(), start=1):
+                await partition.tend(work)
                 if number % LOGS_PER_STEP_MAX == 0:
                     await asyncio.sleep(0)
 
@@ -102,15 +102,15 @@ class LogUpkeep:
             steps = -(-len(held) // LOGS_PER_STEP_MAX)
             for step in range(steps):
                 first = step * LOGS_PER_STEP_MAX
-                for hosted in held[first : first + LOGS_PER_STEP_MAX]:
-                    self.touch(hosted)
+                for partition in held[first : first + LOGS_PER_STEP_MAX]:
+                    self.touch(partition)
                 await asyncio.sleep(ALL_TOUCHED_MS / steps / 1000)
             if not steps:
                 await asyncio.sleep(ALL_TOUCHED_MS / 1000)
 
     async def _clean(self) -> None:
         while True:
-            logs = (hosted.log for hosted in self._held() if hosted.is_sound)
+            logs = (partition.log for partition in self._held() if partition.is_sound)
             if await self._cleaner.run_once(logs) is None:
                 await asyncio.sleep(self._config.cleaner.backoff_ms / 1000)
 
@@ -118,16 +118,16 @@ class LogUpkeep:
         """Scrub all logs in rounds, whose starts are at least the interval apart."""
         while True:
             began_ms = self._clock.monotonic_ms()
-            for hosted in self._held():
-                await self._scrub_one(hosted)
+            for partition in self._held():
+                await self._scrub_one(partition)
             left_ms = began_ms + self._config.log_scrub_interval_ms - self._clock.monotonic_ms()
             await asyncio.sleep(max(left_ms, SCRUB_PAUSE_MS_MIN) / 1000)
 
-    async def _scrub_one(self, hosted: Partition) -> None:
+    async def _scrub_one(self, partition: Partition) -> None:
         """Scrub the whole log once, approximately, at the configured rate."""
-        left_bytes = hosted.log.size_in_bytes if hosted.is_sound else 0
+        left_bytes = partition.log.size_in_bytes if partition.is_sound else 0
         while left_bytes > 0:
-            checked = await hosted.tend(_scrub_chunk)
+            checked = await partition.tend(_scrub_chunk)
             if not checked:
                 return
             left_bytes -= checked
@@ -147,10 +147,10 @@ class LogUpkeep:
             )
 
     def _take_to_flush(self) -> Iterator[Partition]:
-        for hosted in _take(self._to_flush):
-            yield hosted
-            if hosted.is_sound and _awaits_flush(hosted.log):
-                self._to_flush[hosted] = None
+        for partition in _take(self._to_flush):
+            yield partition
+            if partition.is_sound and _awaits_flush(partition.log):
+                self._to_flush[partition] = None
 
     def _with_deleted_files(self) -> list[Partition]:
         return [one for one in self._held() if one.is_sound and one.log.has_deleted_files()]

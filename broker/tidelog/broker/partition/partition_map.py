@@ -85,9 +85,9 @@ class PartitionMap:
 
         Raises the errors of `find`; `NotLeaderOrFollowerError`, `FencedLeaderEpochError`.
         """
-        hosted = self.find(leadership.topic, leadership.partition, leadership.topic_id)
-        hosted.check_leadership(leadership.leader_epoch)
-        return hosted
+        partition = self.find(leadership.topic, leadership.partition, leadership.topic_id)
+        partition.check_leadership(leadership.leader_epoch)
+        return partition
 
     def note_refusal(self, what: str, topic: str, partition: int, error: Error) -> None:
         """Record in the journal that a client, or a follower, was answered `error`."""

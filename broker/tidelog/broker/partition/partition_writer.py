@@ -102,9 +102,9 @@ class PartitionWriter:
         when the log is offline; and the errors of `PartitionLog.append_as_leader`.
         """
         self._check_admission()
-        hosted = self._partitions.led(leadership)
+        partition = self._partitions.led(leadership)
         written = Written(self._note_end)
-        done = leading.append(hosted, records, acks=ACKS_ALL, answer=written, index=0)
+        done = leading.append(partition, records, acks=ACKS_ALL, answer=written, index=0)
         written.base_offset, written.end_offset = done.base_offset, done.last_offset + 1
         self.uncommitted += not written.is_over
         return written

@@ -69,8 +69,8 @@ class Reader:
         async for asked in in_turns(request.partitions):
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
-                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
-                await hosted.log.reading(partial(leading.list_offset, hosted, asked, result))
+                partition = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+                await partition.log.reading(partial(leading.list_offset, partition, asked, result))
             except InvariantError:
                 raise
             except TidelogError as error:
@@ -86,11 +86,11 @@ class Reader:
         for asked in request.partitions:
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
-                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
-                hosted.check_leadership(
+                partition = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+                partition.check_leadership(
                     asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
                 )
-                end = hosted.epoch_end(asked.leader_epoch)
+                end = partition.epoch_end(asked.leader_epoch)
                 result.end.leader_epoch, result.end.end_offset = end
             except KafkaError as error:
                 result.error.CopyFrom(to_wire(error))
@@ -151,9 +151,9 @@ class Reader:
         """
         limit = asked.partition_max_bytes or self._config.fetch_partition_max_bytes_default
         try:
-            hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+            partition = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
             size_bytes = leading.read(
-                hosted,
+                partition,
                 asked,
                 result,
                 follower=follower,

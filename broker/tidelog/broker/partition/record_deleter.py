@@ -58,13 +58,13 @@ class RecordDeleter:
         result: DeleteRecordsResponse.Partition,
         deadline_ms: int,
     ) -> Error | None:
-        hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+        partition = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
         delayed = DelayedAnswer("deleted")
-        await leading.delete_records(hosted, asked.offset, answer=delayed, index=0)
+        await leading.delete_records(partition, asked.offset, answer=delayed, index=0)
         left_ms = max(0, deadline_ms - self._clock.monotonic_ms())
         failures = await delayed.wait(left_ms)
         if not failures:
-            result.low_watermark = leading.low_watermark(hosted)
+            result.low_watermark = leading.low_watermark(partition)
         return failures.get(0)
 
     def _fail(self, result: DeleteRecordsResponse.Partition, error: Error) -> None:

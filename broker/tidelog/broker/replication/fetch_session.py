@@ -167,22 +167,22 @@ class FetchSession:
         named: set[Key] = set()  # for membership tests only
         for asked in request.partitions:
             key = asked.topic, asked.partition
-            hosted = self._partitions.held.get(key)
+            partition = self._partitions.held.get(key)
             if key in named:
                 self._refuse_twice(answer.add(asked), answer)
-            elif hosted is None:
+            elif partition is None:
                 self._read_one(asked, answer.add(asked), answer, Loaded())
             else:
-                self._name(key, asked, hosted, answer)
+                self._name(key, asked, partition, answer)
             named.add(key)
 
-    def _name(self, key: Key, asked: FetchPartition, hosted: Partition, answer: _Answer) -> None:
+    def _name(self, key: Key, asked: FetchPartition, partition: Partition, answer: _Answer) -> None:
         slot = self._slots.get(key)
-        if slot is not None and slot.hosted is not hosted:
+        if slot is not None and slot.partition is not partition:
             self._forget(slot)  # the partition was replaced
             slot = None
         if slot is None:
-            slot = self._slots[key] = _Slot(self, asked, hosted)
+            slot = self._slots[key] = _Slot(self, asked, partition)
             self._waiters(slot).add(slot)
         else:
             if slot.asked.fetch_offset != asked.fetch_offset:
@@ -217,7 +217,7 @@ class FetchSession:
             self._forget(slot)
 
     def _waiters(self, slot: _Slot) -> FetchWaiters:
-        return slot.hosted.consumers if self._replica_id is None else slot.hosted.followers
+        return slot.partition.consumers if self._replica_id is None else slot.partition.followers
 
     # Answers
 
@@ -362,7 +362,7 @@ class FetchSession:
             if self._replica_id is None and not self._reader.may_load:
                 self._reader.refuse_to_load(result)
                 return
-            late = self._reader.late_loads.take(slot.hosted, slot.asked.fetch_offset)
+            late = self._reader.late_loads.take(slot.partition, slot.asked.fetch_offset)
             slot.load = late or Load(loaded)
             if late is not None and late.task is not None:
                 late.task.add_done_callback(lambda _: self.wake(slot))
@@ -384,7 +384,7 @@ class FetchSession:
         for slot in self._slots.values():
             load = self._let_go(slot)
             if load is not None:
-                self._reader.late_loads.keep(slot.hosted, slot.asked.fetch_offset, load)
+                self._reader.late_loads.keep(slot.partition, slot.asked.fetch_offset, load)
 
     def _let_go(self, slot: _Slot) -> Load | None:
         load, slot.load = slot.load, None
@@ -420,7 +420,7 @@ class _Slot:
 
     session: FetchSession
     asked: FetchPartition
-    hosted: Partition
+    partition: Partition
     told: tuple[int, int] = NOTHING_TOLD
     """High watermark and log start offset last sent to the fetcher since its last request."""
     is_armed: bool = True

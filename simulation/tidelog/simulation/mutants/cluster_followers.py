@@ -48,9 +48,9 @@ def cut_to_own_end(*, leader: EpochEnd, own: EpochEnd) -> int:  # noqa: ARG001
 
 
 @replaces(following, "next_fetch")
-def last_epoch_not_named(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
+def last_epoch_not_named(partition: Partition, *, max_bytes: int) -> FetchPartition | None:
     """A follower does not say which epoch its log ends in: nobody finds that the logs part."""
-    asked = _next_fetch(hosted, max_bytes=max_bytes)
+    asked = _next_fetch(partition, max_bytes=max_bytes)
     if asked is not None:
         asked.ClearField("last_fetched_epoch")
     return asked
@@ -61,16 +61,16 @@ _known: WeakKeyDictionary[Partition, tuple[int | None, int, bool]] = WeakKeyDict
 
 
 @replaces(following, "next_fetch")
-def same_leader_not_compared(hosted: Partition, *, max_bytes: int) -> FetchPartition | None:
+def same_leader_not_compared(partition: Partition, *, max_bytes: int) -> FetchPartition | None:
     """A follower whose leader leads again, in a new epoch, cuts nothing (KAFKA-7164)."""
-    asked = _next_fetch(hosted, max_bytes=max_bytes)
-    role = hosted.replica.follower
+    asked = _next_fetch(partition, max_bytes=max_bytes)
+    role = partition.replica.follower
     if asked is None or role is None:
         return asked
-    leader_id, epoch, is_same = _known.get(hosted, (None, -1, False))
+    leader_id, epoch, is_same = _known.get(partition, (None, -1, False))
     if role.leader_epoch != epoch:
         is_same = role.leader_id == leader_id
-        _known[hosted] = (role.leader_id, role.leader_epoch, is_same)
+        _known[partition] = (role.leader_id, role.leader_epoch, is_same)
     if is_same:
         asked.ClearField("last_fetched_epoch")
     return asked
@@ -110,11 +110,11 @@ def out_of_range_begins_anew(_event: FetchAnswered) -> bool:
 
 @replaces(following, "_flush")
 async def fetched_not_flushed(
-    hosted: Partition, asked: FetchPartition, result: PartitionFetchResult
+    partition: Partition, asked: FetchPartition, result: PartitionFetchResult
 ) -> None:
     """A follower acknowledges what flush.messages=1 wants on stable storage before it is there."""
-    work: Coroutine[Any, Any, object] | None = hosted.ordered(
-        hosted.tell(following._fetched_appended(hosted, asked, result))
+    work: Coroutine[Any, Any, object] | None = partition.ordered(
+        partition.tell(following._fetched_appended(partition, asked, result))
     )
     if work is not None:
         await work

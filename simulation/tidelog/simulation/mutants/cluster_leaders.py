@@ -94,7 +94,7 @@ _answers: WeakKeyDictionary[Loaded, Answer | None] = WeakKeyDictionary()
 
 @replaces(leading, "ask")
 def read_not_checked_again(
-    hosted: Partition,
+    partition: Partition,
     asked: FetchPartition,
     *,
     follower: FollowerIdentity | None,
@@ -102,7 +102,7 @@ def read_not_checked_again(
 ) -> Answer | None:
     """Records that were allowed before a read waited for the disk are served after it."""
     if loaded not in _answers:
-        _answers[loaded] = _ask(hosted, asked, follower=follower, loaded=loaded)
+        _answers[loaded] = _ask(partition, asked, follower=follower, loaded=loaded)
     return _answers[loaded]
 
 
