@@ -21,8 +21,8 @@ from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, Records, filled
 from tests.benchmarks.spark_sitting import CORES, Sitting, rates
 
 from tidelog.client.arrow import iter_batches
-from tidelog.client.arrow.range_reader import RangeReader
 from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
+from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.sync import LoopThread
 
 SMALL_ROWS, SMALL_TIMES = 10, 20

@@ -18,7 +18,7 @@ from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, topic
 from tests.benchmarks.spark_sitting import CORES, Sitting, rates
 
 from tidelog.client.arrow import write_table
-from tidelog.client.arrow.range_reader import RangeReader
+from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.records import TopicPartition
 
 VALUE_BYTES = 100

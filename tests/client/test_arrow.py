@@ -12,10 +12,10 @@ from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
 from tidelog.client.arrow import SCHEMA, iter_batches, read_table, write_table
-from tidelog.client.arrow.offset_ranges import OffsetBounds
-from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.client.arrow.table_ranges import Place, resolve
 from tidelog.client.arrow.table_reader import READ_AHEAD_RANGES
+from tidelog.client.consuming.offset_ranges import OffsetBounds
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import InvalidRecordError
 from tidelog.records.records import Record, encode_batch

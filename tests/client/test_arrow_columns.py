@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.client.arrow.columns import SCHEMA, decode_batches, decode_range
-from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.core.errors import CorruptMessageError, TidelogError
 from tidelog.records.batch import (
     CONTROL_FLAG,

@@ -11,9 +11,9 @@ from typing import NoReturn, cast
 import pytest
 from google.protobuf.message import Message
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
-from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.backoff import Backoff
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
+from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import (
     CorruptMessageError,

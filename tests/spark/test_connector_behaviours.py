@@ -20,7 +20,7 @@ from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
-from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.consuming.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OptionError
 from tidelog.spark.planner import (

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.filters import Pushed, narrow, push, start_at
 

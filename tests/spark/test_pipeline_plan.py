@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.consuming.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.spark.pipeline.plan import (
     Gap,

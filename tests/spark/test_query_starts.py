@@ -8,7 +8,7 @@ import pytest
 from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 from tests.spark.spark_streams import filled, on_virtual_time, ports_of, stream
 
-from tidelog.client.arrow.range_reader import RangeReaderConfig
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.errors import CallFailedError
 from tidelog.client.records import TopicPartition
 from tidelog.records.records import Record, encode_batch

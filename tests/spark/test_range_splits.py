@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.spark.option_values import OptionError
 from tidelog.spark.range_splits import TASKS_MAX, split_ranges
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.client.backoff import Backoff
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import EARLIEST, LATEST, OptionError
 from tidelog.spark.options import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.consuming.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OptionError
 from tidelog.spark.planner import (

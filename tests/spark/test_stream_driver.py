@@ -9,7 +9,7 @@ import pytest
 from tests.client.fake_cluster import FakeCluster, Mishap
 from tests.spark.spark_streams import filled, on_virtual_time, stream
 
-from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.client.errors import KafkaError, UnreachableError
 from tidelog.client.offsets import EARLIEST
 from tidelog.client.records import TopicPartition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.arrow.range_reader import RangeReaderConfig
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.spark.option_values import EARLIEST, LATEST, OptionError
 from tidelog.spark.options import AtOffsets, Selection
 from tidelog.spark.stream_options import Limits, StreamOptions

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.stream_offsets import StreamOffset
 from tidelog.spark.stream_options import Limits

@@ -9,8 +9,8 @@ from contextlib import nullcontext
 import pytest
 
 from tidelog.client.arrow.columns import decode_range
-from tidelog.client.arrow.offset_ranges import OffsetRange
-from tidelog.client.arrow.range_reader import RangeReaderConfig
+from tidelog.client.consuming.offset_ranges import OffsetRange
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.errors import (
     CorruptMessageError,
     OffsetOutOfRangeError,

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from tidelog.client.arrow.columns import decode_range
-from tidelog.client.arrow.offset_ranges import OffsetRange
-from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
+from tidelog.client.consuming.offset_ranges import OffsetRange
+from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.errors import CorruptMessageError, OffsetOutOfRangeError, TidelogError
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import LoopThread

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from tidelog.client.admin import Admin
 from tidelog.client.arrow import decode_batches
-from tidelog.client.arrow.offset_ranges import OffsetRange
-from tidelog.client.arrow.range_reader import RangeReader
+from tidelog.client.consuming.offset_ranges import OffsetRange
+from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from tidelog.client.producing.producer import Producer
 from tidelog.client.records import TopicPartition

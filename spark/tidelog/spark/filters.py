@@ -36,7 +36,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.client.offsets import OffsetQuery
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OFFSET_MAX

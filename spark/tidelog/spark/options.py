@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.client.backoff import Backoff
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.routing import parse_bootstrap
 from tidelog.spark import option_values
 from tidelog.spark.option_values import EARLIEST, LATEST, OFFSET_MAX, Offsets, OptionError

@@ -16,8 +16,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
-from tidelog.client.arrow.range_reader import RangeReaderConfig
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import EARLIEST, LATEST, OptionError
 from tidelog.spark.options import BATCH_READ, AtOffsets, AtTimes, Edge, Options, Selection

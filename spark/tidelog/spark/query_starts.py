@@ -16,7 +16,7 @@ from contextlib import aclosing
 from typing import Self
 
 from tidelog.client import Admin, Producer
-from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
+from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.ports import ClientPorts
 from tidelog.spark.compacted_topic import make_topic, read_all
 from tidelog.spark.stream_offsets import StreamOffset, StreamOffsetError, from_json, to_json

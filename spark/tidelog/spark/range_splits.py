@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.spark.option_values import OptionError
 
 TASKS_MAX = 100_000

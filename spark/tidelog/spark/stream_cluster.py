@@ -12,8 +12,8 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from tidelog.client.arrow.offset_ranges import OffsetRange, TopicPartitions
-from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
+from tidelog.client.consuming.offset_ranges import OffsetRange, TopicPartitions
+from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.errors import (
     InconsistentTopicIdError,
     TidelogError,

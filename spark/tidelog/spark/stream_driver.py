@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange
 from tidelog.client.offsets import EARLIEST, LATEST
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition

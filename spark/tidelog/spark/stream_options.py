@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidelog.client.arrow.range_reader import RangeReaderConfig
+from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.spark.option_values import LATEST, OptionError
 from tidelog.spark.options import STREAM_READ, AtOffsets, Edge, Options, Selection
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.stream_offsets import StreamOffset
 from tidelog.spark.stream_options import Limits

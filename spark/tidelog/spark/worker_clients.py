@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
+from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.sync import LoopThread
 from tidelog.core.system import keep_freed_memory
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.client.arrow.record_fields import RecordFields, find_fields, skip_fields
 from tidelog.client.arrow.varints import Int64s, read_varints
+from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.client.consuming.record_batch import corrupt_at
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import CorruptMessageError

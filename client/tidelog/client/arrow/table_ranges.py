@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.offsets import OffsetQuery
 from tidelog.client.records import TopicPartition
 

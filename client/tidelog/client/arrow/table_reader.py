@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import NamedTuple
 
-from tidelog.client.arrow.offset_ranges import OffsetRange
-from tidelog.client.arrow.range_reader import RangeReader
 from tidelog.client.arrow.table_ranges import (
     Place,
     chosen_partitions,
@@ -20,6 +18,8 @@ from tidelog.client.arrow.table_ranges import (
     resolve,
     times_to_ask,
 )
+from tidelog.client.consuming.offset_ranges import OffsetRange
+from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.errors import UnknownTopicOrPartitionError
 
 READ_AHEAD_RANGES = 4

@@ -8,11 +8,11 @@ from typing import Literal
 import pyarrow as pa
 
 from tidelog.client.arrow.columns import SCHEMA, decode_range
-from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.arrow.table_ranges import Place
 from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
 from tidelog.client.arrow.table_writer import TableWriter
 from tidelog.client.arrow.write_result import WriteResult
+from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.sync import LoopThread
 from tidelog.net.transport import Transport
 

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.storagelevel import StorageLevel
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
-from tidelog.client.arrow.range_reader import RangeReader
+from tidelog.client.consuming.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import LoopThread
 from tidelog.core.env import Clock, Disk

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.consuming.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import TidelogError
 

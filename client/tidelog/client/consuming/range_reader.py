@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import UNKNOWN_EPOCH
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.errors import (
     CorruptMessageError,
     KafkaError,
