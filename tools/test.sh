@@ -62,8 +62,9 @@ note "$?" pure
 echo "test: real processes, and Spark beside them; each tells when it has ended"
 # Tests of a file share a cluster, hence a worker.
 beside processes tests -n 2 --dist loadfile -m "($alone) and not spark" "$@"
-# A process of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb.
-beside spark tests -n 0 -m spark "$@"
+# Processes of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb. Two,
+# since a Spark job waits for its JVM most of the time; tests of a file share a session.
+beside spark tests -n 2 --dist loadfile -m spark "$@"
 joined processes
 joined spark
 exit "$failed"
