@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from tidelog.broker.replica import leader
 from tidelog.broker.replica.isr import IsrState
 from tidelog.cli.sim import sim
+from tidelog.metadata.commands import COMMANDS
 from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.mutants import raft
 from tidelog.simulation.mutants.cluster import ALL, MUTANTS, UNSEEN
@@ -64,6 +65,14 @@ def test_a_rule_is_broken_for_who_calls_it() -> None:
     with ALL["epochs_not_compared"].applied():
         assert leader.epoch_refusal(1, 2) is None
     assert leader.epoch_refusal(1, 2) is not None
+
+
+def test_no_mutant_replaces_a_function_that_a_row_of_commands_has_taken() -> None:
+    """A row keeps the function it was made with: to replace it in its module would do nothing."""
+    rows = COMMANDS.values()
+    taken = {one for row in rows for one in (row.decide, row.is_quiet, row.complete)}
+    replaced = {name: vars(mutant.owner)[mutant.attribute] for name, mutant in ALL.items()}
+    assert [name for name, function in replaced.items() if function in taken] == []
 
 
 def test_a_property_is_broken_as_one() -> None:
