@@ -10,8 +10,9 @@ import pytest
 
 SCRIPT = Path(__file__).parents[1] / "tools" / "test.sh"
 PURE = "not (process or chaos or spark)"
-PROCESSES = "(process or chaos) and not spark"
-PHASES = {"pure": PURE, "processes": PROCESSES, "spark": "spark"}
+PROCESSES = "(process or chaos) and not (spark or long)"
+SPARK = "spark and not long"
+PHASES = {"pure": PURE, "processes": PROCESSES, "spark": SPARK}
 PYTEST = """#!/usr/bin/env bash
 # With time between its lines: those of another phase would come in between.
 while [ "$1" != -m ] || [ "$2" = pytest ]; do shift; done
@@ -61,7 +62,7 @@ def test_every_phase_tells_all_of_its_own_and_spark_is_last(checkout: Path) -> N
     for phase in [*PHASES.values(), "check"]:
         at = lines.index(f"begin {phase}")
         assert lines[at + 1] == f"=== end {phase} ===", "nothing comes in between"
-    assert lines[-1] == "=== end spark ==="
+    assert lines[-1] == f"=== end {SPARK} ==="
     assert list(checkout.glob("tmp.*")) == [], "no output is left behind"
 
 
@@ -80,4 +81,4 @@ def test_a_phase_that_fails_fails_the_run_and_the_others_run_all_the_same(
 
     assert code == 1
     assert all(f"=== end {phase} ===" in lines for phase in [*PHASES.values(), "check"])
-    assert lines[-1] == "=== end spark ==="
+    assert lines[-1] == f"=== end {SPARK} ==="

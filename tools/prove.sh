@@ -2,7 +2,7 @@
 # prove.sh: the long proofs on fresh seeds, some hours; every run of seeds or scenarios is a line in docs/ledger.
 # FIRST=N repeats the seeds from N on. RAFT, SECOND, CLUSTER: number of seeds of the Raft suite, of the same
 # with the second engine (and a tenth as many whole clusters), and of the cluster suite; 0 skips a suite.
-# MUTANTS=0 and CHAOS=0 skip these.
+# MUTANTS=0, CHAOS=0 and LONG=0 skip these; LONG are the tests that are too long for `make test`.
 # Every proof runs; the script fails if one of them failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -33,5 +33,9 @@ if [ "${CHAOS:-1}" != 0 ]; then
   prove chaos run all --seed "$first" --ledger docs/ledger/chaos.jsonl
   prove chaos run F01 F12 F22 --engine pysyncobj --seed "$first"
   prove chaos mutants
+fi
+if [ "${LONG:-1}" != 0 ]; then
+  .venv/bin/python -m pytest -n 0 -m "long and not spark" || failed=1
+  .venv/bin/python -m pytest -n 0 -m "long and spark" || failed=1
 fi
 exit "$failed"

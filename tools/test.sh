@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh [--check] [pytest options]: every test, in the least time that two processors allow.
+# test.sh [--check] [pytest options]: every test but the long ones, in the least time that two processors allow.
 #
 # First the pure tests on all processors (with --check `make check` beside them), then those of real
 # processes on two workers and Spark's beside them, because both wait a lot. What runs beside something
@@ -13,6 +13,7 @@ if [ "${1:-}" = --check ]; then
   shift
 fi
 alone="process or chaos"
+# Long ones are part of `make prove`.
 failed=0
 outputs=$(mktemp -d)
 declare -A jobs=()
@@ -61,10 +62,9 @@ note "$?" pure
 
 echo "test: real processes, and Spark beside them; each tells when it has ended"
 # Tests of a file share a cluster, hence a worker.
-beside processes tests -n 2 --dist loadfile -m "($alone) and not spark" "$@"
-# Processes of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb. Two,
-# since a Spark job waits for its JVM most of the time; tests of a file share a session.
-beside spark tests -n 2 --dist loadfile -m spark "$@"
+beside processes tests -n 2 --dist loadfile -m "($alone) and not (spark or long)" "$@"
+# A process of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb.
+beside spark tests -n 0 -m "spark and not long" "$@"
 joined processes
 joined spark
 exit "$failed"

@@ -208,7 +208,9 @@ def test_the_example_runs_and_clears_up(
     assert topics() == before
 
 
-@pytest.mark.parametrize("says", ["records, 0 of them bad", "committed"])
+@pytest.mark.parametrize(
+    "says", ["records, 0 of them bad", pytest.param("committed", marks=pytest.mark.long)]
+)
 async def test_a_run_that_is_killed_repeats_and_loses_nothing(
     running_cluster: LocalCluster, spark: SparkSession, output: Path, says: str
 ) -> None:
@@ -223,6 +225,7 @@ async def test_a_run_that_is_killed_repeats_and_loses_nothing(
     assert ids(output) == list(range(RECORDS))
 
 
+@pytest.mark.long
 async def test_executors_of_a_cluster_run_without_the_package_and_one_killed_costs_nothing(
     running_cluster: LocalCluster, output: Path, tmp_path: Path
 ) -> None:

@@ -108,6 +108,7 @@ async def test_a_topic_made_anew_is_read_by_workers_that_knew_the_old_one(
         await admin.delete_topic("anew")
 
 
+@pytest.mark.long
 async def test_a_thousand_partitions_are_a_thousand_tasks(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
 ) -> None:

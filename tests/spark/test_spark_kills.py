@@ -225,6 +225,7 @@ async def test_workers_killed_in_reads_cost_no_row_and_repeat_none(
         assert steps.were_killed(*at), way
 
 
+@pytest.mark.long
 async def test_a_driver_killed_at_any_step_writes_again_only_what_has_no_marker(
     running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path
 ) -> None:
