@@ -208,9 +208,8 @@ def test_the_example_runs_and_clears_up(
     assert topics() == before
 
 
-@pytest.mark.parametrize(
-    "says", ["records, 0 of them bad", pytest.param("committed", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("says", ["records, 0 of them bad", "committed"])
 async def test_a_run_that_is_killed_repeats_and_loses_nothing(
     running_cluster: LocalCluster, spark: SparkSession, output: Path, says: str
 ) -> None:
