@@ -68,7 +68,7 @@ class NodePlan:
 
 def default_folder() -> Path:
     """`.data` in the checkout that this code runs from, else in the working directory."""
-    checkout = Path(__file__).resolve().parents[3]
+    checkout = Path(__file__).resolve().parents[4]
     return (checkout if (checkout / "Makefile").exists() else Path.cwd()) / ".data"
 
 
