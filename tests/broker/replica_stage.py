@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from tests.log.partition_logs import batch, contents
 from tests.metadata.broker_endpoints import registered_at
 from tests.metadata.decision_contexts import decision_context
 
+from tidelog.broker.partition.fetch import FetchResult
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.partition.replica_config import ReplicaConfig
@@ -32,6 +34,7 @@ from tidelog.metadata.leaders import elect_leaders
 from tidelog.metadata.records import partition_change
 from tidelog.metadata.replication import alter_partition
 from tidelog.net.unread_responses import UnreadResponses
+from tidelog.node.handlers.fetch_codec import decode_fetch, encode_fetch
 from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.records.batch import iter_batches
 from tidelog.records.records import iter_records
@@ -110,12 +113,15 @@ class DataPlane:
         return encode_produce(await self._manager.appender.produce(decode_produce(request)))
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
-        return await self._manager.session().fetch(request)
+        return encode_fetch(await self._manager.session().fetch(decode_fetch(request)))
 
-    def fetch_stream(
+    async def fetch_stream(
         self, requests: AsyncIterator[FetchRequest]
     ) -> AsyncGenerator[FetchResponse, None]:
-        return self._manager.session().answers(requests)
+        decoded = (decode_fetch(request) async for request in requests)
+        async with aclosing(self._manager.session().answers(decoded)) as answers:
+            async for results in answers:
+                yield encode_fetch(results)
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         return await self._manager.reader.list_offsets(request)
@@ -479,7 +485,7 @@ class ReplicaStage:
         )
 
 
-def values_in(result: PartitionFetchResult) -> list[bytes | None]:
+def values_in(result: PartitionFetchResult | FetchResult) -> list[bytes | None]:
     """The values of all records of a fetch's result."""
     return [
         record.value for _, data in iter_batches(result.records) for record in iter_records(data)

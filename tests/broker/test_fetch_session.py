@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.broker.replica_stage import TOPIC, ReplicaStage, values_in
 
+from tidelog.broker.partition.fetch import Fetch, FetchPosition
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.replication.fetch_session import REQUESTS_MAX
 from tidelog.core.errors import CallFailedError
@@ -111,11 +112,11 @@ def test_a_stream_is_read_only_a_little_ahead_of_its_answers() -> None:
     async def read_ahead(manager: ReplicaManager) -> int:
         taken = 0
 
-        async def requests() -> AsyncIterator[FetchRequest]:
+        async def requests() -> AsyncIterator[Fetch]:
             nonlocal taken
             while True:
                 taken += 1
-                yield request(at(0))
+                yield Fetch([FetchPosition(TOPIC, 0, 0)], max_wait_ms=WAIT_MS)
 
         answers = manager.session().answers(requests())
         await anext(answers)

@@ -10,6 +10,7 @@ import pytest
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
+from tidelog.broker.partition.fetch import Fetch, FetchResult
 from tidelog.core.errors import KafkaError
 from tidelog.core.system import SystemClock
 from tidelog.metadata.image import EMPTY_IMAGE
@@ -26,7 +27,7 @@ from tidelog.v1.controller_pb2 import (
     FollowMetadataRequest,
     FollowMetadataResponse,
 )
-from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
+from tidelog.v1.data_pb2 import FetchRequest
 from tidelog.v1.methods import BROKER_HEARTBEAT
 
 NOT_COMPARED = {"DescribeQuorum", "FollowMetadata"} | {
@@ -182,12 +183,12 @@ class Replicas:
     def session(self, _call: Call) -> Replicas:
         return self
 
-    async def fetch(self, _request: FetchRequest) -> FetchResponse:
-        return FetchResponse()
+    async def fetch(self, _request: Fetch) -> list[FetchResult]:
+        return []
 
-    async def answers(self, requests: AsyncIterator[FetchRequest]) -> AsyncIterator[FetchResponse]:
+    async def answers(self, requests: AsyncIterator[Fetch]) -> AsyncIterator[list[FetchResult]]:
         async for _ in requests:
-            yield FetchResponse()
+            yield []
 
 
 class Reports:

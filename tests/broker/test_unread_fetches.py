@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
+from tidelog.broker.partition.fetch import Fetch, FetchPosition
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.net.call import LOCAL_CALL
 from tidelog.net.unread_responses import UnreadLimits
-from tidelog.v1.data_pb2 import FetchPartition, FetchRequest
 
 pytestmark = pytest.mark.sim
 
@@ -40,9 +40,9 @@ def run(story: Story, *, values: int = RECORDS) -> None:
     ReplicaStage(SMALL).run(whole)
 
 
-def request(**fields: Any) -> FetchRequest:
-    asked = FetchPartition(topic=TOPIC, partition_max_bytes=8 * MIB)
-    return FetchRequest(partitions=[asked], **{"max_wait_ms": WAIT_MS} | fields)
+def request(**fields: Any) -> Fetch:
+    asked = FetchPosition(TOPIC, 0, 0, partition_max_bytes=8 * MIB)
+    return Fetch([asked], **{"max_wait_ms": WAIT_MS} | fields)
 
 
 class Caller:
@@ -55,8 +55,7 @@ class Caller:
 
     async def fetch(self, **fields: Any) -> int:
         """How many records came; the high watermark always does."""
-        answer = await self._manager.session(self._call).fetch(request(**fields))
-        (result,) = answer.partitions
+        (result,) = await self._manager.session(self._call).fetch(request(**fields))
         assert result.high_watermark == RECORDS
         return len(values_in(result))
 
@@ -108,13 +107,13 @@ def test_a_fetch_that_is_given_up_while_it_waits_leaves_nothing_behind() -> None
 
 def test_an_answer_of_a_stream_is_unread_until_the_next_one_is_asked_for() -> None:
     async def story(_: ReplicaStage, manager: ReplicaManager) -> None:
-        async def requests() -> AsyncIterator[FetchRequest]:
+        async def requests() -> AsyncIterator[Fetch]:
             while True:
                 yield request()
 
         call = LOCAL_CALL._replace(connection="a", when_taken=lambda _: None)
         answers = manager.session(call).answers(requests())
-        (result,) = (await anext(answers)).partitions
+        (result,) = await anext(answers)
         assert len(values_in(result)) == 2
         held_bytes = manager.reader._unread.size_bytes
         assert held_bytes > MIB

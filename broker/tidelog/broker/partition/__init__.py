@@ -5,7 +5,7 @@
     follower_io        its follower side: fetches, truncations, appends
     log_at_work        context manager for a log whose disk may fail
     partition_map      all partitions this broker holds; log_directory: their folders
-    produce            plain requests and results of Produce
+    produce            plain requests and results of Produce; fetch: of Fetch
     appender           Produce; append_order: the order of waiting appends
     reader             Fetch, ListOffsets, OffsetForLeaderEpoch; late_loads: reads of a cold disk
     record_deleter     DeleteRecords

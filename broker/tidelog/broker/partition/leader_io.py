@@ -6,6 +6,7 @@ requests that wait for other replicas. Owns nothing: roles, log and waiters are 
 
 from __future__ import annotations
 
+from tidelog.broker.partition.fetch import FetchPosition, FetchResult
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.purgatory import DelayedAnswer, OffsetWaiter
 from tidelog.broker.replica.effects import (
@@ -19,6 +20,7 @@ from tidelog.broker.replica.effects import (
 from tidelog.broker.replica.events import (
     Appended,
     DeleteRecordsRequested,
+    EpochEnd,
     FetchRequested,
     FollowerIdentity,
     LogStartRaised,
@@ -27,16 +29,10 @@ from tidelog.broker.replica.events import (
 from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.core.errors import InvalidRequestError, LeaderNotAvailableError, error_for
 from tidelog.core.memory_reads import Loaded
-from tidelog.core.wire_errors import error_message
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
 from tidelog.log.validation import UNSEEN, Seen
 from tidelog.records.batch import Buffer
-from tidelog.v1.data_pb2 import (
-    FetchPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    PartitionFetchResult,
-)
+from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 
 NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
@@ -86,8 +82,8 @@ def append(
 
 def read(
     partition: Partition,
-    asked: FetchPartition,
-    result: PartitionFetchResult,
+    asked: FetchPosition,
+    result: FetchResult,
     *,
     follower: FollowerIdentity | None,
     max_bytes: int,
@@ -107,10 +103,9 @@ def read(
     result.log_start_offset = partition_log.log_start_offset
     match answer:
         case Refuse():
-            result.error.CopyFrom(error_message(answer.code, answer.message))
+            result.error, result.error_message = answer.code, answer.message
         case AnswerDivergingEpoch():
-            result.diverging_epoch.leader_epoch = answer.leader_epoch
-            result.diverging_epoch.end_offset = answer.end_offset
+            result.diverging_epoch = EpochEnd(answer.leader_epoch, answer.end_offset)
         case ServeRecords():
             if follower is not None:
                 result.log_end_offset = partition_log.log_end_offset
@@ -129,7 +124,7 @@ def read(
 
 def ask(
     partition: Partition,
-    asked: FetchPartition,
+    asked: FetchPosition,
     *,
     follower: FollowerIdentity | None,
     loaded: Loaded,
@@ -223,14 +218,12 @@ def _check_knows_end(partition: Partition) -> None:
 
 
 def _fetch_requested(
-    partition: Partition, asked: FetchPartition, follower: FollowerIdentity | None
+    partition: Partition, asked: FetchPosition, follower: FollowerIdentity | None
 ) -> FetchRequested:
-    last_epoch = asked.last_fetched_epoch if asked.HasField("last_fetched_epoch") else None
+    last_epoch = asked.last_fetched_epoch
     return FetchRequested(
         fetch_offset=asked.fetch_offset,
-        current_leader_epoch=(
-            asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
-        ),
+        current_leader_epoch=asked.current_leader_epoch,
         last_fetched_epoch=last_epoch,
         epoch_end=None if last_epoch is None else partition.epoch_end(last_epoch),
         follower=follower,
@@ -240,7 +233,7 @@ def _fetch_requested(
 
 def _records(
     partition: Partition,
-    asked: FetchPartition,
+    asked: FetchPosition,
     *,
     max_bytes: int,
     has_read: bool,

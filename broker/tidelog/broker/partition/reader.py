@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from tidelog.broker.partition import leader_io as leading
+from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.partition.late_loads import LateLoads
 from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.partition.replica_config import ReplicaConfig
@@ -25,13 +26,10 @@ from tidelog.net.unread_responses import UnreadResponse, UnreadResponses
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (
-    FetchPartition,
-    FetchRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
-    PartitionFetchResult,
 )
 
 T = TypeVar("T")
@@ -75,7 +73,7 @@ class Reader:
                 raise
             except TidelogError as error:
                 result.offset = result.leader_epoch = -1
-                self.fail(result, to_wire(error))
+                self._fail_lookup(result, to_wire(error))
         return response
 
     def offset_for_leader_epoch(
@@ -96,20 +94,20 @@ class Reader:
                 result.error.CopyFrom(to_wire(error))
         return response
 
-    def follower(self, request: FetchRequest) -> FollowerIdentity | None:
+    def follower(self, request: Fetch) -> FollowerIdentity | None:
         """Identity of the fetching replica; None for a consumer."""
-        if not request.HasField("replica_id"):
+        if request.replica_id is None:
             return None
         return self._partitions.follower(request.replica_id, request.replica_epoch)
 
-    def max_bytes(self, request: FetchRequest) -> int:
+    def max_bytes(self, request: Fetch) -> int:
         """Maximum record bytes of one answer."""
         config = self._config
-        is_follower = request.HasField("replica_id")
+        is_follower = request.replica_id is not None
         limit = config.replica_fetch_response_max_bytes if is_follower else config.fetch_max_bytes
         return min(request.max_bytes, limit) if request.max_bytes > 0 else limit
 
-    def deadline_ms(self, request: FetchRequest) -> int:
+    def deadline_ms(self, request: Fetch) -> int:
         """Latest time to answer, on the monotonic clock."""
         wait_ms = max(0, min(request.max_wait_ms, self._config.fetch_wait_max_ms))
         return self._clock.monotonic_ms() + wait_ms
@@ -136,8 +134,8 @@ class Reader:
 
     def read_one(
         self,
-        asked: FetchPartition,
-        result: PartitionFetchResult,
+        asked: FetchPosition,
+        result: FetchResult,
         *,
         follower: FollowerIdentity | None,
         max_bytes: int,
@@ -166,9 +164,8 @@ class Reader:
         except TidelogError as error:
             self.fail(result, to_wire(error), follower)
             return 0
-        if result.error.code != common_pb2.NONE:
-            self._note(result, follower)
-        self._add_hint(result)
+        if result.error != common_pb2.NONE:
+            self._note_refused(result, follower)
         return size_bytes
 
     @property
@@ -181,12 +178,12 @@ class Reader:
         """True when another read of a consumer may wait for the disk."""
         return self.waiting_reads < self._config.waiting_reads_max
 
-    def refuse_to_wait(self, result: PartitionFetchResult) -> None:
+    def refuse_to_wait(self, result: FetchResult) -> None:
         """Refuse a fetch at once: too many are waiting."""
         message = f"{self._config.waiting_fetches_max} fetches are waiting already: try again later"
         self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
 
-    def refuse_to_load(self, result: PartitionFetchResult) -> None:
+    def refuse_to_load(self, result: FetchResult) -> None:
         """Refuse a read at once: too many are waiting for the disk."""
         message = (
             f"{self._config.waiting_reads_max} reads wait for the disk already: try again later"
@@ -194,28 +191,25 @@ class Reader:
         self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
 
     def fail(
-        self,
-        result: PartitionFetchResult | ListOffsetsResponse.Partition,
-        error: Error,
-        follower: FollowerIdentity | None = None,
+        self, result: FetchResult, error: Error, follower: FollowerIdentity | None = None
     ) -> None:
         """Answer with an error, and with the current leader where that helps."""
-        result.error.CopyFrom(error)
-        self._note(result, follower)
-        self._add_hint(result)
+        result.error, result.error_message = error.code, error.message
+        self._note_refused(result, follower)
 
-    def _note(
-        self,
-        result: PartitionFetchResult | ListOffsetsResponse.Partition,
-        follower: FollowerIdentity | None,
-    ) -> None:
+    def _note_refused(self, result: FetchResult, follower: FollowerIdentity | None) -> None:
         what = "read refused"
         if follower is not None:
             what = f"fetch of replica {follower.broker_id} refused"
-        self._partitions.note_refusal(what, result.topic, result.partition, result.error)
+        error = error_message(result.error, result.error_message)
+        self._partitions.note_refusal(what, result.topic, result.partition, error)
+        if result.error in HINTED_CODES:
+            result.current_leader = self._partitions.current_leader(result.topic, result.partition)
 
-    def _add_hint(self, result: PartitionFetchResult | ListOffsetsResponse.Partition) -> None:
-        if result.error.code in HINTED_CODES:
+    def _fail_lookup(self, result: ListOffsetsResponse.Partition, error: Error) -> None:
+        result.error.CopyFrom(error)
+        self._partitions.note_refusal("read refused", result.topic, result.partition, error)
+        if error.code in HINTED_CODES:
             hint = self._partitions.leader_hint(result.topic, result.partition)
             if hint is not None:
                 result.current_leader.CopyFrom(hint)

@@ -21,6 +21,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.partition.late_loads import Load
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
@@ -34,7 +35,6 @@ from tidelog.core.wire_errors import error_message
 from tidelog.net.call import Call
 from tidelog.net.unread_responses import UnreadResponse
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 
 READ_PER_STEP_MAX = 200
 """Partitions read for one answer before yielding to other tasks."""
@@ -63,7 +63,7 @@ class FetchSession:
         self._follower: FollowerIdentity | None = None
         self._slots: dict[Key, _Slot] = {}
         self._dirty: dict[_Slot, None] = {}
-        self._requests: deque[FetchRequest] = deque()
+        self._requests: deque[Fetch] = deque()
         self._is_at_end = False
         self._loads = 0
         self._shelved: dict[_Slot, None] = {}
@@ -72,22 +72,22 @@ class FetchSession:
         self._signal = asyncio.Event()
         self._room = asyncio.Event()
 
-    async def fetch(self, request: FetchRequest) -> FetchResponse:
+    async def fetch(self, request: Fetch) -> list[FetchResult]:
         """Answer a single request: one result per partition, in request order."""
         answer = self._begin(request, is_whole=True)
         try:
-            response = await self._answer(request, answer)
+            results = await self._answer(request, answer)
         except BaseException:
             answer.unread.release()
             raise
         finally:
             self._forget_all()
         self._call.when_taken(answer.unread.release)
-        return response
+        return results
 
     async def answers(
-        self, requests: AsyncIterator[FetchRequest]
-    ) -> AsyncGenerator[FetchResponse, None]:
+        self, requests: AsyncIterator[Fetch]
+    ) -> AsyncGenerator[list[FetchResult], None]:
         """Answer each request, in order, until the stream ends."""
         reading = asyncio.create_task(self._read_requests(requests))
         reading.add_done_callback(self._on_end)
@@ -122,7 +122,7 @@ class FetchSession:
 
     # Requests
 
-    async def _read_requests(self, requests: AsyncIterator[FetchRequest]) -> None:
+    async def _read_requests(self, requests: AsyncIterator[Fetch]) -> None:
         async for request in requests:
             self._requests.append(request)
             self._signal.set()
@@ -149,8 +149,8 @@ class FetchSession:
                 await self._next_signal()
         return True
 
-    def _identify(self, request: FetchRequest) -> None:
-        replica_id = request.replica_id if request.HasField("replica_id") else None
+    def _identify(self, request: Fetch) -> None:
+        replica_id = request.replica_id
         if self._is_begun and replica_id != self._replica_id:
             raise InvalidRequestError(
                 f"a stream of replica {self._replica_id} cannot continue as replica {replica_id}",
@@ -158,10 +158,10 @@ class FetchSession:
         self._is_begun, self._replica_id = True, replica_id
         self._follower = self._reader.follower(request)
 
-    def _merge(self, request: FetchRequest, answer: _Answer) -> None:
+    def _merge(self, request: Fetch, answer: _Answer) -> None:
         """Merge a request into the session; answer partitions that cannot be read at once."""
-        for gone in request.forgotten:
-            slot = self._slots.get((gone.topic, gone.partition))
+        for key in request.forgotten:
+            slot = self._slots.get(key)
             if slot is not None:
                 self._forget(slot)
         named: set[Key] = set()  # for membership tests only
@@ -176,7 +176,7 @@ class FetchSession:
                 self._name(key, asked, partition, answer)
             named.add(key)
 
-    def _name(self, key: Key, asked: FetchPartition, partition: Partition, answer: _Answer) -> None:
+    def _name(self, key: Key, asked: FetchPosition, partition: Partition, answer: _Answer) -> None:
         slot = self._slots.get(key)
         if slot is not None and slot.partition is not partition:
             self._forget(slot)  # the partition was replaced
@@ -192,7 +192,7 @@ class FetchSession:
         if answer.is_whole:
             answer.begin(slot)
 
-    def _refuse_twice(self, result: PartitionFetchResult, answer: _Answer) -> None:
+    def _refuse_twice(self, result: FetchResult, answer: _Answer) -> None:
         message = (
             f"{result.topic}-{result.partition} is requested twice: request each partition once"
         )
@@ -221,12 +221,12 @@ class FetchSession:
 
     # Answers
 
-    def _begin(self, request: FetchRequest, *, is_whole: bool) -> _Answer:
+    def _begin(self, request: Fetch, *, is_whole: bool) -> _Answer:
         self._identify(request)
         unread = self._reader.begin_response(self._call.connection, self._follower)
         return _Answer(unread, is_whole=is_whole)
 
-    async def _answer(self, request: FetchRequest, answer: _Answer) -> FetchResponse:
+    async def _answer(self, request: Fetch, answer: _Answer) -> list[FetchResult]:
         answer.max_bytes = self._reader.max_bytes(request)
         answer.min_bytes = max(1, request.min_bytes)
         self._merge(request, answer)
@@ -247,7 +247,7 @@ class FetchSession:
             self._forget(slot)
         self._reader.count(self._follower, answer.size_bytes)
         answer.unread.leave()
-        return answer.response
+        return answer.take_results()
 
     async def _wait(self, answer: _Answer, deadline_ms: int, *, is_all_read: bool) -> None:
         """Read partitions with news until there is enough, the deadline, or the next request."""
@@ -314,10 +314,10 @@ class FetchSession:
         if size_bytes or not _has_more(slot.asked, result):
             self._end_load(slot)
             self._dirty.pop(slot, None)
-        if result.error.code != common_pb2.NONE:
+        if result.error != common_pb2.NONE:
             answer.failed[slot] = None
             self._dirty.pop(slot, None)
-        elif size_bytes or result.HasField("diverging_epoch"):
+        elif size_bytes or result.diverging_epoch is not None:
             answer.sizes[slot] = size_bytes
             answer.size_bytes += size_bytes
         elif told == slot.told:
@@ -325,7 +325,7 @@ class FetchSession:
         slot.told = told
 
     def _read_one(
-        self, asked: FetchPartition, result: PartitionFetchResult, answer: _Answer, loaded: Loaded
+        self, asked: FetchPosition, result: FetchResult, answer: _Answer, loaded: Loaded
     ) -> int:
         size_bytes = self._reader.read_one(
             asked,
@@ -338,20 +338,19 @@ class FetchSession:
         self._note_news(asked, result, answer)
         return size_bytes
 
-    def _note_news(
-        self, asked: FetchPartition, result: PartitionFetchResult, answer: _Answer
-    ) -> None:
+    def _note_news(self, asked: FetchPosition, result: FetchResult, answer: _Answer) -> None:
         """Let the answer leave if it contains something the fetcher must act on."""
         is_start_news = self._follower is not None and (
             result.log_start_offset > asked.log_start_offset
         )
-        is_refused = result.error.code != common_pb2.NONE
-        answer.must_leave |= is_start_news or is_refused or result.HasField("diverging_epoch")
+        is_refused = result.error != common_pb2.NONE
+        has_diverged = result.diverging_epoch is not None
+        answer.must_leave |= is_start_news or is_refused or has_diverged
 
     # Records that are not in memory
 
     def _load(
-        self, slot: _Slot, result: PartitionFetchResult, lacking: NotInMemoryError, loaded: Loaded
+        self, slot: _Slot, result: FetchResult, lacking: NotInMemoryError, loaded: Loaded
     ) -> None:
         """Start a load; until it is done, the partition is answered as if without room."""
         if slot.load is None:
@@ -408,10 +407,12 @@ def _loaded(slot: _Slot) -> Loaded:
     return load.loaded
 
 
-def _has_more(asked: FetchPartition, result: PartitionFetchResult) -> bool:
+def _has_more(asked: FetchPosition, result: FetchResult) -> bool:
     """True when there are records that did not fit."""
-    end_offset = result.log_end_offset or result.high_watermark
-    return not result.error.code and asked.fetch_offset < end_offset
+    end_offset = result.log_end_offset
+    if end_offset is None:
+        end_offset = result.high_watermark
+    return result.error == common_pb2.NONE and asked.fetch_offset < end_offset
 
 
 @dataclass(slots=True, eq=False)
@@ -419,7 +420,7 @@ class _Slot:
     """A partition of a session, notified of its news."""
 
     session: FetchSession
-    asked: FetchPartition
+    asked: FetchPosition
     partition: Partition
     told: tuple[int, int] = NOTHING_TOLD
     """High watermark and log start offset last sent to the fetcher since its last request."""
@@ -444,7 +445,7 @@ class _Answer:
         self.unread = unread
         self.is_whole = is_whole
         """True: it contains every partition, not only those with news."""
-        self.response = FetchResponse()
+        self.results: list[FetchResult] = []
         self.max_bytes = 0
         self.room_bytes = 0
         """Bytes of records there is room for; 0: none may be added yet."""
@@ -469,24 +470,30 @@ class _Answer:
         """True when there are records and no room for more."""
         return 0 < self.room_bytes <= self.size_bytes
 
-    def add(self, asked: FetchPartition) -> PartitionFetchResult:
+    def add(self, asked: FetchPosition) -> FetchResult:
         """Append an empty result."""
-        return self.response.partitions.add(topic=asked.topic, partition=asked.partition)
+        result = FetchResult(asked.topic, asked.partition)
+        self.results.append(result)
+        return result
 
-    def begin(self, slot: _Slot) -> PartitionFetchResult:
-        """Result of the partition, emptied."""
+    def begin(self, slot: _Slot) -> FetchResult:
+        """Return an empty result of the partition, in the place of an earlier one."""
         self.size_bytes -= self.sizes.pop(slot, 0)
         place = self._places.get(slot)
         if place is None:
-            self._places[slot] = len(self.response.partitions)
+            self._places[slot] = len(self.results)
             return self.add(slot.asked)
-        result = self.response.partitions[place]
-        result.Clear()
-        result.topic, result.partition = slot.asked.topic, slot.asked.partition
+        result = FetchResult(slot.asked.topic, slot.asked.partition)
+        self.results[place] = result
         return result
+
+    def take_results(self) -> list[FetchResult]:
+        """Hand the results over: not kept until the answer was received, they may be freed."""
+        results, self.results = self.results, []
+        return results
 
     def drop(self, slot: _Slot) -> None:
         """Remove a result without news, where allowed, if no other follows it."""
-        if not self.is_whole and self._places[slot] == len(self.response.partitions) - 1:
-            del self.response.partitions[-1]
+        if not self.is_whole and self._places[slot] == len(self.results) - 1:
+            del self.results[-1]
             del self._places[slot]

@@ -2,6 +2,7 @@
 
 broker          Broker: Produce, Fetch, ListOffsets, Metadata; topics created on first use
 produce_codec   gRPC messages of Produce to plain requests, plain results to messages
+fetch_codec     gRPC messages of Fetch to plain requests, plain results to messages
 produce_stream  one stream of Produce requests, begun in the order sent
 admin           Admin: topics, configs, the cluster
 controller      Controller: what brokers and other controllers ask; forwarded to the active one

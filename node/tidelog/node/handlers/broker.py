@@ -17,6 +17,7 @@ from typing import Any
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
+from tidelog.broker.partition.fetch import Fetch
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.errors import BrokerNotAvailableError
 from tidelog.core.turns import in_turns
@@ -24,6 +25,7 @@ from tidelog.core.wire_errors import error_message
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.net.call import LOCAL_CALL, Call, counts_responses
 from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers.fetch_codec import decode_fetch, encode_fetch
 from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.node.handlers.produce_stream import ProduceStream
 from tidelog.node.handlers.reached import address_hints, live_brokers
@@ -86,7 +88,8 @@ class BrokerHandler:
     async def fetch(self, request: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
         """See `Broker.Fetch`."""
         self._check(request)
-        response = await self._replica_manager.session(call).fetch(request)
+        session = self._replica_manager.session(call)
+        response = encode_fetch(await session.fetch(decode_fetch(request)))
         address_hints(response.partitions, self._image(), call.listener)
         if request.HasField("replica_id"):
             self._own.stamp(response)
@@ -99,18 +102,20 @@ class BrokerHandler:
         """See `Broker.FetchStream`."""
         replica_id: int | None = None
 
-        async def heard() -> AsyncGenerator[FetchRequest, None]:
+        async def heard() -> AsyncGenerator[Fetch, None]:
             nonlocal replica_id
             async for request in requests:
                 self._check(request)
                 if request.HasField("replica_id"):
                     replica_id = request.replica_id
                     self._reports.heard(replica_id)
-                yield request
+                yield decode_fetch(request)
 
         try:
-            async with aclosing(self._replica_manager.session(call).answers(heard())) as responses:
-                async for response in responses:
+            async with aclosing(self._replica_manager.session(call).answers(heard())) as answers:
+                async for results in answers:
+                    response = encode_fetch(results)
+                    del results  # their records must not be in memory twice while it is unread
                     address_hints(response.partitions, self._image(), call.listener)
                     if replica_id is not None:
                         self._own.stamp(response)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from tidelog.broker.partition import leader_io as leading
+from tidelog.broker.partition.fetch import FetchPosition
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica import isr, leader, replica
 from tidelog.broker.replica.effects import (
@@ -31,7 +32,6 @@ from tidelog.core.memory_reads import Changes, Loaded
 from tidelog.net.unread_responses import UnreadResponses
 from tidelog.simulation.mutants.mutant import replaces
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import FetchPartition
 
 _ask = leading.ask
 _awaited = Leader._awaited
@@ -95,7 +95,7 @@ _answers: WeakKeyDictionary[Loaded, Answer | None] = WeakKeyDictionary()
 @replaces(leading, "ask")
 def read_not_checked_again(
     partition: Partition,
-    asked: FetchPartition,
+    asked: FetchPosition,
     *,
     follower: FollowerIdentity | None,
     loaded: Loaded,
