@@ -1,4 +1,4 @@
-"""The layers and rules R1 to R8 of docs/ARCHITECTURE.md, read from the source with `ast`.
+"""The layers and rules R1 to R9 of docs/ARCHITECTURE.md, read from the source with `ast`.
 
 Every rule is a function from a module to complaints: applied to the whole tree, and shown to bite
 on small counterexamples. Nothing here imports the code it reads.
@@ -130,6 +130,13 @@ THREAD_CALLS = frozenset({"to_thread", "run_in_executor", "fsync", "fdatasync"})
 ROOMS_IN_PLAIN_ENGLISH = frozenset({*ALLOWED, "tools", "docs"})
 ELLIPTIC_START = re.compile(r"(What|One|Of|Who|Where|All|Whether|How)\b")
 UNIDIOMATIC = re.compile(r"\b(anew|whoever)\b", re.IGNORECASE)
+
+# R9: the broker serves plain requests (decision 0044); a follower is a client of gRPC.
+DATA_MESSAGE = re.compile(r"tidelog\.v1\.data_pb2(\.\w*(Produce(?!r)|Fetch|Forgotten)\w*)?")
+CLIENTS_OF_BROKERS = (
+    "broker/tidelog/broker/partition/follower_io.py",
+    "broker/tidelog/broker/replication/fetcher.py",
+)
 
 
 @dataclass(frozen=True)
@@ -313,6 +320,17 @@ def constructor_complaints(module: Module) -> list[str]:
     return found
 
 
+def message_complaints(module: Module) -> list[str]:
+    """R9."""
+    if module.package != "broker" or module.is_in(CLIENTS_OF_BROKERS):
+        return []
+    return [
+        f"{module.path}: imports {name}, a message of one protocol: codecs decode it"
+        for name in sorted(module.imports)
+        if DATA_MESSAGE.fullmatch(name)
+    ]
+
+
 def modules_in(*folders: str) -> list[Module]:
     """Every source file below the folders that a person wrote."""
     return [
@@ -339,6 +357,7 @@ Rule = Callable[[Module], list[str]]
         (thread_complaints, PRODUCT),
         (constructor_complaints, PRODUCT),
         (word_complaints, EVERYTHING),
+        (message_complaints, PRODUCT),
     ],
     ids=[
         "R1-layers",
@@ -349,6 +368,7 @@ Rule = Callable[[Module], list[str]]
         "R6-threads",
         "R8-constructors",
         "R7-words",
+        "R9-messages",
     ],
 )
 def test_tree_keeps_rule(rule: Rule, modules: list[Module]) -> None:
@@ -378,6 +398,7 @@ def test_every_listed_part_is_defined() -> None:
     assert BUILDERS.keys() - defined == set()
 
 
+READER = "broker/tidelog/broker/partition/reader.py"
 GREEDY = "class C:\n    def __init__(self, " + ", ".join("abcdefghi") + "): ..."
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
 
@@ -426,6 +447,10 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
         (word_complaints, "records/tidelog/records/x.py", '"""Records, for whoever reads."""'),
         (word_complaints, "client/tidelog/client/x.py", '"""Whether it is open."""'),
         (word_complaints, "tools/x.py", '"""All of it."""'),
+        (message_complaints, "broker/tidelog/broker/x.py", "from tidelog.v1 import data_pb2"),
+        (message_complaints, READER, "from tidelog.v1.data_pb2 import PartitionFetchResult"),
+        (message_complaints, READER, "from tidelog.v1.data_pb2 import ProduceRequest"),
+        (message_complaints, READER, "import tidelog.v1.data_pb2"),
     ],
 )
 def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None:
@@ -452,6 +477,10 @@ def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None
         (word_complaints, "log/tidelog/log/x.py", '"""Offsets of one log."""\nx = "What?"'),
         (word_complaints, "log/tidelog/log/x.py", '"""Allocation of a renewed log."""'),
         (word_complaints, "tests/client/x.py", '"""What a client does anew."""'),
+        (message_complaints, READER, "from tidelog.v1.data_pb2 import ListOffsetsRequest"),
+        (message_complaints, READER, "from tidelog.v1.data_pb2 import InitProducerIdRequest"),
+        (message_complaints, CLIENTS_OF_BROKERS[0], "from tidelog.v1.data_pb2 import FetchRequest"),
+        (message_complaints, "node/tidelog/node/x.py", "from tidelog.v1 import data_pb2"),
     ],
 )
 def test_rule_lets_what_is_right_pass(rule: Rule, path: str, text: str) -> None:
