@@ -73,7 +73,7 @@ note "$?" pure
 [ "$is_checking" = 0 ] || joined check
 
 echo "test: real processes, and Spark beside them; each tells when it has ended"
-# Tests of a file share a cluster, hence a worker.
+# The files of a worker share a cluster; tests of some files share what only they may disturb.
 marked process chaos
 beside processes tests -n 2 --dist loadfile -m "($alone) and not (spark or long)" "${files[@]}" "$@"
 # A process of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb.
