@@ -197,7 +197,10 @@ async def test_a_corrupt_batch_fails_its_task_by_topic_partition_and_offset(
 
 
 def look_into_no_compressed_batch(cluster: LocalCluster) -> None:
-    """Have brokers check a compressed batch's CRC alone, so that a broken producer's is stored."""
+    """Have brokers check a compressed batch's CRC alone, so that a broken producer's is stored.
+
+    So it stays for other files: none of Spark's sends a broken one.
+    """
     assert cluster.stop().returncode == 0
     for path in cluster.folder.glob("node-*.toml"):
         line = '"compressed.records.inspection.enable" = false\n'
