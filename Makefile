@@ -24,8 +24,8 @@ status: ## Show the state of the nodes
 dev:
 	@tools/setup.sh dev
 
-setup: dev ## Install everything: all extras into .venv, Toxiproxy into .tools
-	@tools/toxiproxy.sh
+setup: ## Install everything: all extras into .venv, Toxiproxy into .tools
+	@tools/toxiproxy.sh & tools/setup.sh dev; installed=$$?; wait $$! && exit $$installed
 
 test: setup ## Run all tests: the pure ones in parallel, then processes and Spark
 	@tools/java.sh || true

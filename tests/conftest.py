@@ -62,9 +62,12 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
     cluster.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    """Three nodes that run, shared by the tests of a module."""
+    """Three nodes that run, shared by all tests of a process: each has topics of its own.
+
+    What a test stops it starts again, and what it changes for all topics it takes back.
+    """
     cluster = LocalCluster(tmp_path_factory.mktemp("cluster") / "data")
     try:
         started = cluster.start()

@@ -8,13 +8,18 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 is_checking=0
+checked=()
 if [ "${1:-}" = --check ]; then
   is_checking=1
+  # Those that `make check` runs.
+  checked=("--ignore-glob=tests/test_tidy*.py" "--ignore-glob=tests/test_proto*.py")
   shift
 fi
 alone="process or chaos"
 # Long ones are part of `make prove`.
 failed=0
+# Whatever the environment says: each of a thousand Python processes would compile what it imports.
+unset PYTHONDONTWRITEBYTECODE
 outputs=$(mktemp -d)
 declare -A jobs=()
 trap 'rm -rf "$outputs"' EXIT
@@ -29,6 +34,13 @@ stop() { # Those started here; a group of its own each, so that what they starte
 
 tests() { # tests [pytest options]
   .venv/bin/python -m pytest "$@"
+}
+
+# Only files with a mark in their text: importing all test files takes ten seconds and more of a processor.
+# `tests/test_phases.py` holds that no test has its mark from elsewhere.
+marked() { # marked MARK...: fills `files`
+  local IFS='|'
+  mapfile -t files < <(grep -rlE --include='test_*.py' "pytest\.mark\.($*)\b" tests | sort)
 }
 
 note() { # note STATUS NAME
@@ -56,15 +68,17 @@ joined() { # joined NAME: wait for it, and print it whole
 }
 
 [ "$is_checking" = 0 ] || beside check make --no-print-directory check
-tests -n auto --dist worksteal -m "not ($alone or spark)" "$@"
+tests -n auto --dist worksteal "${checked[@]}" -m "not ($alone or spark)" "$@"
 note "$?" pure
 [ "$is_checking" = 0 ] || joined check
 
 echo "test: real processes, and Spark beside them; each tells when it has ended"
-# Tests of a file share a cluster, hence a worker.
-beside processes tests -n 2 --dist loadfile -m "($alone) and not (spark or long)" "$@"
+# The files of a worker share a cluster; tests of some files share what only they may disturb.
+marked process chaos
+beside processes tests -n 2 --dist loadfile -m "($alone) and not (spark or long)" "${files[@]}" "$@"
 # A process of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb.
-beside spark tests -n 0 -m "spark and not long" "$@"
+marked spark
+beside spark tests -n 0 -m "spark and not long" "${files[@]}" "$@"
 joined processes
 joined spark
 exit "$failed"

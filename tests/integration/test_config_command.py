@@ -67,6 +67,7 @@ def test_every_node_knows_of_a_change_once_it_is_answered_and_after_a_restart(
     for address in cluster.addresses:
         assert described(cluster, address, "delays") == expected
         assert described(cluster, address, "--cluster").keys() == {"flush.ms"}
+    run(cluster, "configs", "delete", "--cluster", "flush.ms")
     refused = produce(cluster, "delays", LARGE)
     assert refused.returncode == 1
     assert "1000" in refused.stderr

@@ -1,23 +1,39 @@
-"""A Spark session for the tests of a module."""
+"""The Spark session that test modules share: a process has one JVM, and one context at a time."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
 from tidelog.spark.session import session
 
+LOCAL = "local[2]"
+_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""No second compiler and no parallel collector: a JVM of some minutes earns neither."""
 
-def local_test_session(
-    *, master: str = "local[2]", settings: dict[str, str] | None = None
-) -> Iterator[SparkSession]:
-    """A session that is stopped afterwards, so that the next module's has settings of its own."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark = session("tidelog tests", master=master)
-    for name, value in (settings or {}).items():
-        spark.conf.set(name, value)
-    yield spark
-    spark.stop()
+
+class SparkSessions:
+    """Sessions of one master after another; the one of a master is kept until another is asked for.
+
+    A context's first query costs ten times the second: classes, Python workers and their imports.
+    """
+
+    def __init__(self) -> None:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f'--driver-java-options "{_JVM}" pyspark-shell'
+        self._master = LOCAL
+        self._session = session("tidelog tests", master=LOCAL)
+        del os.environ["PYSPARK_SUBMIT_ARGS"]  # what tests start is as a user's
+
+    def on(self, master: str) -> SparkSession:
+        """The session of this master, that of another one being stopped."""
+        if master != self._master:
+            self.stop()
+            self._master, self._session = master, session("tidelog tests", master=master)
+        return self._session
+
+    def stop(self) -> None:
+        """Stop the context and its workers; the JVM stays until this process ends."""
+        self._session.stop()

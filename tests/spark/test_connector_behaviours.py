@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tests.integration.local_cluster import LocalCluster
-from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
@@ -300,11 +298,6 @@ def first_at(times_ms: dict[TopicPartition, int]) -> Found:
         offsets = range(held.start, len(held.times_ms))
         found[tp] = next((o for o in offsets if held.times_ms[o] >= asked_ms), None)
     return found
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    yield from local_test_session()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import runpy
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from tests.spark.spark_cluster import (
     python_without_the_package,
     standalone,
 )
-from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
@@ -132,11 +130,6 @@ def ids(output: Path) -> list[int]:
     return sorted(found)
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    yield from local_test_session()
-
-
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
     return tmp_path / "out"
@@ -145,12 +138,12 @@ def output(tmp_path: Path) -> Path:
 async def test_runs_follow_each_other_and_bad_records_are_kept_apart(
     running_cluster: LocalCluster, spark: SparkSession, output: Path
 ) -> None:
-    await create(running_cluster, "orders")
-    await send(running_cluster, "orders", range(RECORDS))
+    await create(running_cluster, "sales")
+    await send(running_cluster, "sales", range(RECORDS))
     async with Producer(running_cluster.bootstrap) as producer:
         for value in (None, *BAD):
-            await producer.send("orders", value=value, key=b"k", partition=1)
-    run = partial(Pipeline(running_cluster, "orders", output).run, spark)
+            await producer.send("sales", value=value, key=b"k", partition=1)
+    run = partial(Pipeline(running_cluster, "sales", output).run, spark)
 
     first = run(records_max=2000)
     assert (first["run"], first["committed"], first["read"]) == (1, True, 2000)
@@ -168,7 +161,7 @@ async def test_runs_follow_each_other_and_bad_records_are_kept_apart(
 
     third = run()
     assert (third["committed"], third["read"], third["run"]) == (False, 0, 3)
-    await send(running_cluster, "orders", range(RECORDS, RECORDS + 10))
+    await send(running_cluster, "sales", range(RECORDS, RECORDS + 10))
     fourth = run()
     assert (fourth["run"], fourth["written"]) == (3, 10)
     assert ids(output) == list(range(RECORDS + 10))

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tests.integration.local_cluster import LocalCluster
 from tests.spark.spark_rows import stored
-from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
@@ -34,11 +33,6 @@ from tidelog.v1.methods import PRODUCE
 pytestmark = pytest.mark.spark
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 T0_MS = 1_767_225_600_000  # 2026-01-01 UTC
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    yield from local_test_session()
 
 
 @pytest.fixture
@@ -98,14 +92,14 @@ async def test_a_topic_made_anew_is_read_by_workers_that_knew_the_old_one(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin
 ) -> None:
     for values in ([b"a", b"b"], [b"c"]):
-        require_all(await admin.create_topics([NewTopic("anew", 1, 3)]))
+        require_all(await admin.create_topics([NewTopic("anew-batch", 1, 3)]))
         async with Producer(running_cluster.bootstrap) as producer:
             for value in values:
-                await producer.send("anew", value=value)
-        frame = load(spark, running_cluster, "anew").select("value")
+                await producer.send("anew-batch", value=value)
+        frame = load(spark, running_cluster, "anew-batch").select("value")
         for _ in range(2):
             assert [bytes(row.value) for row in frame.collect()] == values
-        await admin.delete_topic("anew")
+        await admin.delete_topic("anew-batch")
 
 
 @pytest.mark.long
@@ -203,7 +197,10 @@ async def test_a_corrupt_batch_fails_its_task_by_topic_partition_and_offset(
 
 
 def look_into_no_compressed_batch(cluster: LocalCluster) -> None:
-    """Have brokers check a compressed batch's CRC alone, so that a broken producer's is stored."""
+    """Have brokers check a compressed batch's CRC alone, so that a broken producer's is stored.
+
+    So it stays for other files: none of Spark's sends a broken one.
+    """
     assert cluster.stop().returncode == 0
     for path in cluster.folder.glob("node-*.toml"):
         line = '"compressed.records.inspection.enable" = false\n'

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tests.integration.local_cluster import LocalCluster
 from tests.spark import killed_stream
 from tests.spark.spark_rows import EXACT, account, stored
-from tests.spark.spark_sessions import local_test_session
+from tests.spark.spark_sessions import SparkSessions
 from tests.spark.spark_steps import READ, Steps, stepped_source
 
 from tidelog.client import Admin, Producer, require_all
@@ -38,6 +38,8 @@ pytestmark = pytest.mark.spark
 Done = TypeVar("Done")
 
 ROWS, TASKS = 12_000, 4
+MASTER = f"local[{TASKS},4]"
+"""Three tasks can be held and a fourth one runs; a task may fail three times."""
 SCHEMA = "id long NOT NULL, padding string"
 SMALL_ANSWERS = {"kafka.fetch.max.bytes": "200000"}
 """So that a task reads a partition in several answers."""
@@ -49,11 +51,10 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
 
 
 @pytest.fixture(scope="module")
-def spark(steps: Steps) -> Iterator[SparkSession]:
-    # Three tasks can be held and a fourth one runs; a task may fail three times.
-    for session in local_test_session(master=f"local[{TASKS},4]"):
-        session.dataSource.register(stepped_source(steps))
-        yield session
+def spark(spark_sessions: SparkSessions, steps: Steps) -> SparkSession:
+    session = spark_sessions.on(MASTER)
+    session.dataSource.register(stepped_source(steps))
+    return session
 
 
 class Work:

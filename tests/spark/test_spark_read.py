@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,17 +15,8 @@ from tidelog.client.admin.descriptions import NewTopic
 from tidelog.demo.flights_job import read_flights, summarise
 from tidelog.net.quiet_ports import quiet_ports
 from tidelog.spark import TidelogDataSource
-from tidelog.spark.session import local_session
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = local_session("tidelog tests")
-    yield session
-    session.stop()
 
 
 def load(spark: SparkSession, cluster: LocalCluster, **options: str) -> DataFrame:
@@ -146,12 +134,13 @@ async def test_the_source_can_be_registered_by_hand_and_used_in_sql(
     await create(running_cluster, "sql", partitions=1)
     async with Producer(running_cluster.bootstrap) as producer:
         await producer.send("sql", value=b"v")
-    spark.dataSource.register(TidelogDataSource)
-    spark.sql(
+    own = spark.newSession()
+    own.dataSource.register(TidelogDataSource)
+    own.sql(
         "CREATE TEMPORARY VIEW sql_topic USING tidelog OPTIONS "
         f"(`bootstrap.servers` '{running_cluster.bootstrap}', subscribe 'sql')"
     )
-    assert spark.sql("SELECT CAST(value AS STRING) AS v FROM sql_topic").collect() == [("v",)]
+    assert own.sql("SELECT CAST(value AS STRING) AS v FROM sql_topic").collect() == [("v",)]
 
 
 async def test_the_flights_job_counts_every_row_once(

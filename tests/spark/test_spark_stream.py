@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from tests.integration.local_cluster import LocalCluster
-from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
@@ -18,11 +16,6 @@ from tidelog.client.records import TopicPartition
 from tidelog.spark.stream_offsets import lag
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    yield from local_test_session()
 
 
 async def create(cluster: LocalCluster, topic: str, *, partitions: int) -> None:
@@ -85,10 +78,8 @@ async def test_each_run_reads_on_where_the_last_one_ended_within_its_limits(
     assert values(spark, tmp_path) == list(range(70))
 
 
-@pytest.mark.parametrize(
-    "limit", ["maxBytesPerTrigger", "minOffsetsPerTrigger", "maxOffsetsPerTrigger"]
-)
-async def test_spark_takes_each_kind_of_limit(
+@pytest.mark.parametrize("limit", ["maxBytesPerTrigger", "minOffsetsPerTrigger"])
+async def test_spark_takes_the_other_kinds_of_limit(
     running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path, limit: str
 ) -> None:
     await create(running_cluster, limit, partitions=1)

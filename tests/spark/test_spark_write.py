@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tests.integration.local_cluster import LocalCluster
 from tests.spark.spark_rows import EXACT, account, stored
-from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    yield from local_test_session()
 
 
 def write(frame: DataFrame, cluster: LocalCluster, *, mode: str = "append", **options: str) -> None:
