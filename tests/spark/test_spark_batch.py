@@ -110,6 +110,7 @@ async def test_a_thousand_partitions_are_a_thousand_tasks(
     await asyncio.gather(*(producer.send("wide", value=b"v", partition=n) for n in range(1000)))
     read = load(spark, running_cluster, "wide").select(f.spark_partition_id(), "partition")
     assert [tuple(row) for row in read.collect()] == [(n, n) for n in range(1000)]
+    require_all(await admin.delete_topics(["wide"]))  # the other files share the cluster
 
 
 @pytest.fixture(scope="module", autouse=True)
