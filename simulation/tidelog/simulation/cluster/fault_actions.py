@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from tidelog.chaos.faults.budget import Claims
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import PartitionImage
@@ -40,8 +41,8 @@ class FaultActions:
     def __init__(self, world: World, random: SeededRandom) -> None:
         self.world = world
         self.random = random
-        self.disks_struck: set[int] = set()
-        """Nodes whose disk a fault works on; never iterated."""
+        self.disks = Claims()
+        """Nodes whose disk a fault works on."""
 
     @property
     def now_s(self) -> float:

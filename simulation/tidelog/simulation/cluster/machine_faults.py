@@ -60,11 +60,10 @@ class MachineFaults:
     async def _end_at_write(self, victim: int, *, has_power_cut: bool) -> None:
         """Until the disk ended the process, or something else did, or nothing for long."""
         machine = self._world.machine(victim)
-        self._actions.disks_struck.add(victim)
         host, number = machine.host, self._actions.random.randrange(1, OPERATIONS_MAX)
-        async with lasting(self._scene, EndAtWrite(victim, number, has_power_cut)):
-            await self._actions.until(lambda: machine.host is not host, within_s=4.0)
-        self._actions.disks_struck.discard(victim)
+        with self._actions.disks.holding(victim):
+            async with lasting(self._scene, EndAtWrite(victim, number, has_power_cut)):
+                await self._actions.until(lambda: machine.host is not host, within_s=4.0)
         await self._actions.start_later(victim)
 
     async def _last_standing(self) -> None:
@@ -125,10 +124,9 @@ class MachineFaults:
         if not self._may_strike_disk(victim):
             return
         room_bytes = self._actions.random.randrange(0, 4096)
-        self._actions.disks_struck.add(victim)
-        async with lasting(self._scene, DiskFull(victim, room_bytes)):
-            await self._actions.last(0.3, 4.0)
-        self._actions.disks_struck.discard(victim)
+        with self._actions.disks.holding(victim):
+            async with lasting(self._scene, DiskFull(victim, room_bytes)):
+                await self._actions.last(0.3, 4.0)
         await self._mend(victim)
 
     async def _disk_error(self) -> None:
@@ -146,14 +144,13 @@ class MachineFaults:
         action = self._actions.one_of(("read", "write", "sync" if may_lose else "write"))
         path = f"{folder}/{logs[-1]}"
         self._actions.count("disk_error", f"node {victim}: {action} {path}")
-        self._actions.disks_struck.add(victim)
         if action == "sync":
             self._world.budget.note_failed_sync(victim, topic, state.partition)
-        disk.faults.fail(action, path, spared=self._actions.random.randrange(0, 4), count=1)
         machine = self._world.machine(victim)
-        await self._actions.until(lambda: has_failed_log(machine), within_s=3.0)
-        disk.faults.heal()
-        self._actions.disks_struck.discard(victim)
+        with self._actions.disks.holding(victim):
+            disk.faults.fail(action, path, spared=self._actions.random.randrange(0, 4), count=1)
+            await self._actions.until(lambda: has_failed_log(machine), within_s=3.0)
+            disk.faults.heal()
         await self._mend(victim)
 
     async def _mend(self, victim: int) -> None:
@@ -170,4 +167,4 @@ class MachineFaults:
             await self._actions.last(0.5, 4.0)
 
     def _may_strike_disk(self, node_id: int) -> bool:
-        return self._world.is_up(node_id) and node_id not in self._actions.disks_struck
+        return self._world.is_up(node_id) and self._actions.disks.is_free(node_id)
