@@ -133,7 +133,7 @@ def test_the_table_holds_nothing_that_the_product_has_not() -> None:
 
 def test_every_span_is_that_of_a_fault_that_may_strike() -> None:
     stage = cast("Any", SimpleNamespace(world=None))
-    assert set(EndlessFaults(stage, SeededRandom(0)).kinds) == set(SPANS), "none is left out"
+    assert set(EndlessFaults(stage, SeededRandom(0), stage).kinds) == set(SPANS), "none is left out"
     assert set(LateCallFaults(stage).kinds) >= set(late_calls.SPANS)
     assert all(0 < span.low < span.high for span in spans().values())
 

@@ -97,6 +97,7 @@ class FakeClusterPort:
         self.paused: set[int] = set()
         self.shares: dict[int, float] = {}
         self.cuts: Counter[Path] = Counter()
+        self.delays: Counter[Path] = Counter()
         self.full: set[int] = set()
         self.slow: dict[int, float] = {}
         self.wiped: list[int] = []
@@ -131,6 +132,7 @@ class FakeClusterPort:
             or self.shares
             or self.slow
             or +self.cuts
+            or +self.delays
             or self.full
             or +self.counted
         )
@@ -173,11 +175,13 @@ class FakeClusterPort:
         self.image = replace(self.image, brokers={**self.image.brokers, node_id: anew})
         self.become(isr=(*self.state.isr, node_id))
 
-    async def pause(self, node_id: int) -> None:
-        if node_id not in self.down:
-            self.paused.add(node_id)
+    async def pause(self, node_id: int) -> int | None:
+        if node_id in self.down or node_id in self.paused:
+            return None
+        self.paused.add(node_id)
+        return node_id
 
-    async def resume(self, node_id: int) -> None:
+    async def resume(self, node_id: int, process: int | None = None) -> None:
         assert node_id not in self.down, f"node {node_id} is down"
         self.paused.discard(node_id)
 
@@ -197,10 +201,12 @@ class FakeClusterPort:
             self.cuts[path] -= 1
 
     async def delay(self, paths: Iterable[Path]) -> None:
-        raise NotImplementedError
+        self.delays.update(paths)
 
     async def hasten(self, paths: Iterable[Path]) -> None:
-        raise NotImplementedError
+        for path in paths:
+            assert self.delays[path] > 0, f"{path} is not delayed"
+            self.delays[path] -= 1
 
     async def wipe(self, node_id: int) -> None:
         assert node_id in self.down, f"node {node_id} is up"

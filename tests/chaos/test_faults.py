@@ -12,6 +12,7 @@ from tests.virtual_time import Told
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
 from tidelog.chaos.faults.bit_flip import FILE_KINDS, JOURNAL, BitFlip
 from tidelog.chaos.faults.cut import Cut
+from tidelog.chaos.faults.delay import Delay
 from tidelog.chaos.faults.disk_full import DiskFull
 from tidelog.chaos.faults.fault import Fault, FaultError, lasting
 from tidelog.chaos.faults.flap import Flap
@@ -72,6 +73,7 @@ EVERYWHERE: Sequence[Callable[[], Fault]] = (
     lambda: BitFlip(5, ".log"),
     lambda: DiskFull(4, 100),
     lambda: SlowDisks((1, 2, 3), 0.5),
+    lambda: Delay(both_ways([4], [5, CLIENTS])),
     lambda: Flap(Cut(one_way([4], [5])), times=3, down_s=1, up_s=1),
     lambda: Together((Kill(4), Cut(one_way([5], [6])))),
     lambda: InSequence((Step(Kill(4), last_s=1, quiet_s=1), Step(Pause(5), last_s=1))),
@@ -161,6 +163,34 @@ def test_a_paused_node_that_died_is_not_told_to_go_on(told: Told) -> None:
     told(story())
 
     assert cluster.down == {4}
+
+
+def test_a_pause_ends_with_the_fault_that_paused(told: Told) -> None:
+    cluster, first, second = _cluster(), Pause(4), Pause(4)
+
+    async def story() -> None:
+        await first.inject(Scene(cluster))
+        await second.inject(Scene(cluster))
+        assert (first.has_struck, second.has_struck) == (True, False)
+        await second.heal(Scene(cluster))
+        assert cluster.paused == {4}
+        await first.heal(Scene(cluster))
+
+    told(story())
+
+    assert cluster.is_whole()
+
+
+def test_a_node_that_was_down_is_not_counted_as_killed(told: Told) -> None:
+    cluster = _cluster()
+
+    async def story() -> None:
+        await cluster.kill(4)
+        await Kill(4).inject(Scene(cluster))
+
+    told(story())
+
+    assert not cluster.counted
 
 
 def test_what_one_says_goes_up_its_own_links_and_down_the_others(told: Told) -> None:

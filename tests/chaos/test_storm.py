@@ -10,7 +10,7 @@ from tests.log.partition_logs import batch
 from tests.virtual_time import Told
 
 from tidelog.chaos.faults.bit_flip import Flip
-from tidelog.chaos.faults.budget import DamageBudget
+from tidelog.chaos.faults.budget import Claims, DamageBudget
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import EmptyDisk
 from tidelog.chaos.faults.storm import Storm
@@ -204,3 +204,20 @@ def test_without_a_controller_nobody_knows_who_is_in_sync() -> None:
     cluster.controller_id = None
 
     assert budget.take(cluster, 4) is None
+
+
+def test_a_claimed_node_is_free_again_however_its_fault_ends() -> None:
+    claims = Claims()
+
+    def fail() -> None:
+        with claims.holding(4), claims.holding(None):
+            assert (claims.is_free(4), claims.is_free(5)) == (False, True)
+            with pytest.raises(FaultError, match="another fault has node 4"):
+                claims.holding(4).__enter__()
+            assert not claims.is_free(4)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+
+    assert claims.is_free(4)

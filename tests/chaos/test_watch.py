@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.chaos.cluster_samples import NODES, a_sample, an_image
 
-from tidelog.chaos.sockets.sample_checks_nodes import Limits
+from tidelog.chaos.invariants.sizes import Limits
 from tidelog.chaos.sockets.watch import REPORTS_MAX, Watch
 from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample

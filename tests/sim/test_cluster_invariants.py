@@ -386,7 +386,7 @@ def test_a_leader_and_a_candidate_that_lack_what_is_committed_are_noticed(played
     _, hosted, _ = played.replica(2)
     page = played.invariants.book.page(hosted)
     assert page is not None
-    page.end += 1
+    page.order.end += 1
 
     played.look_anew()
     assert "I2" in played.kinds

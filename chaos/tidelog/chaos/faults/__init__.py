@@ -6,12 +6,15 @@
     nodes: Pause             SIGSTOP; SIGCONT when healed                          both
     nodes: EmptyDisk         killed, starts with an empty disk. Lossy              both
     cut                      no byte arrives on some paths; no error               both
+    delay                    late by seconds, nothing is lost                      both
     isolate_leader           the leader from followers, controllers, clients       both
     asymmetric_partition     one side's messages are lost; it still receives       both
     ring_partition           each node's messages to the next are lost             both
     majority_split           two sides, a minority of the controllers on one       both
     torn_tail                power lost in the middle of a write. Lossy            both
     bit_flip                 a bit of a file, by kind of file. Mostly lossy        both
+    power: PowerCut          unsynced bytes are lost; starts when healed           simulated
+    power: EndAtWrite        killed, or without power, within a disk's operation   simulated
     disk_full                room for a number of bytes only                       both: small disks
     slow_disks               syncs of several disks take seconds                   both
     starve                   processes get a share of a processor                  both

@@ -45,6 +45,32 @@ class Flip:
 
 
 @dataclass(slots=True)
+class FlipAt:
+    """A bit of a byte that the caller chose."""
+
+    kind: ClassVar[str] = "bit_flip"
+    node_id: int
+    path: str
+    byte: int
+    bit: int
+    flip: Flip | None = field(default=None, init=False)
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`; `FaultError`: the file has no such byte."""
+        content = scene.cluster.content(self.node_id, self.path)
+        require(self.byte < len(content), f"{self.path} of node {self.node_id}: no {self.byte}")
+        flip = Flip(self.node_id, self.path, self.byte, content[self.byte] ^ 1 << self.bit)
+        scene.cluster.count(self.kind, str(flip), self.node_id)
+        await scene.cluster.flip(self.node_id, self.path, self.byte, self.bit)
+        self.flip = flip
+
+    async def heal(self, scene: Scene) -> None:
+        """It stays flipped: mending it is the product's."""
+        if self.flip is not None:
+            scene.cluster.over(self.kind, str(self.flip), self.node_id)
+
+
+@dataclass(slots=True)
 class BitFlip:
     """See the module. `seed` decides file and bit; `flip` is the result."""
 
@@ -52,25 +78,28 @@ class BitFlip:
     node_id: int
     file_kind: str
     seed: int = 0
-    flip: Flip | None = field(default=None, init=False)
+    _placed: FlipAt | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         require(self.file_kind in FILE_KINDS, f"{self.file_kind!r} is none of {FILE_KINDS}")
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`; `FaultError`: there is no such file, or nothing in it to flip."""
-        cluster, random = scene.cluster, SeededRandom(self.seed)
-        path, content = self._file(cluster, random)
+        random = SeededRandom(self.seed)
+        path, content = self._file(scene.cluster, random)
         byte, bit = self._byte(content, random), random.randrange(0, 8)
-        flip = Flip(self.node_id, path, byte, content[byte] ^ 1 << bit)
-        cluster.count(self.kind, str(flip), self.node_id)
-        await cluster.flip(self.node_id, path, byte, bit)
-        self.flip = flip
+        self._placed = FlipAt(self.node_id, path, byte, bit)
+        await self._placed.inject(scene)
 
     async def heal(self, scene: Scene) -> None:
-        """It stays flipped: mending it is the product's."""
-        if self.flip is not None:
-            scene.cluster.over(self.kind, str(self.flip), self.node_id)
+        """See `FlipAt`."""
+        if self._placed is not None:
+            await self._placed.heal(scene)
+
+    @property
+    def flip(self) -> Flip | None:
+        """The result; None before it struck."""
+        return None if self._placed is None else self._placed.flip
 
     def _file(self, cluster: ClusterPort, random: SeededRandom) -> tuple[str, bytes]:
         if self.file_kind == JOURNAL:

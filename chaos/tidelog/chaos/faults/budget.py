@@ -13,6 +13,8 @@ suite's `FaultBudget` keeps the same rule for every partition, and knows of powe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.bit_flip import Flip
@@ -31,6 +33,34 @@ class Wound:
     is_open: bool = True
     """The fault is still at it."""
     flips: list[Flip] = field(default_factory=list)
+
+
+class Claims:
+    """Nodes that a fault has for itself: no other fault with the same claims strikes them.
+
+    A storm of stories claims whole nodes, the random suite the disks of nodes.
+    """
+
+    def __init__(self) -> None:
+        self.node_ids: set[int] = set()
+        """Never iterated."""
+
+    def is_free(self, node_id: int) -> bool:
+        """True if no fault has it."""
+        return node_id not in self.node_ids
+
+    @contextmanager
+    def holding(self, node_id: int | None) -> Iterator[None]:
+        """Claim a node for the block, however that ends; None: the fault needs no node alone."""
+        if node_id is None:
+            yield
+            return
+        require(self.is_free(node_id), f"another fault has node {node_id}")
+        self.node_ids.add(node_id)
+        try:
+            yield
+        finally:
+            self.node_ids.discard(node_id)
 
 
 def impaired_max(min_insync_replicas: int) -> int:

@@ -9,7 +9,7 @@ from tidelog.chaos.story.cluster_port import ClusterPort
 from tidelog.chaos.story.scene import Scene
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NodeFault(ABC):
     """A fault of node `node_id` (see `Fault`). A node that is down already stays down."""
 
@@ -17,13 +17,12 @@ class NodeFault(ABC):
     kind: str = field(default="", kw_only=True)
 
     @abstractmethod
-    async def strike(self, cluster: ClusterPort) -> None:
-        """Let it happen."""
-
     async def inject(self, scene: Scene) -> None:
-        """See `Fault`."""
-        scene.cluster.count(self.kind, f"node {self.node_id}", self.node_id)
-        await self.strike(scene.cluster)
+        """See `Fault`; it calls `count`."""
+
+    def count(self, cluster: ClusterPort) -> None:
+        """Note that it strikes."""
+        cluster.count(self.kind, f"node {self.node_id}", self.node_id)
 
     async def heal(self, scene: Scene) -> None:
         """Start the node if it is down; return before it is ready."""
@@ -31,29 +30,34 @@ class NodeFault(ABC):
         scene.cluster.over(self.kind, f"node {self.node_id}", self.node_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kill(NodeFault):
-    """The process ends at once (SIGKILL) and is down until healed. Its page cache stays."""
+    """The process ends at once (SIGKILL) and is down until healed. Its page cache stays.
+
+    Counted once it has ended; a node that was down already is not counted.
+    """
 
     kind: str = field(default="kill", kw_only=True)
 
-    async def strike(self, cluster: ClusterPort) -> None:
-        """See `NodeFault`."""
-        await cluster.kill(self.node_id)
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        if await scene.cluster.kill(self.node_id):
+            self.count(scene.cluster)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Terminate(NodeFault):
     """The process is asked to end (SIGTERM), ends in order and is down until healed."""
 
     kind: str = field(default="terminate", kw_only=True)
 
-    async def strike(self, cluster: ClusterPort) -> None:
-        """See `NodeFault`."""
-        await cluster.stop(self.node_id)
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        self.count(scene.cluster)
+        await scene.cluster.stop(self.node_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EmptyDisk(NodeFault):
     """The process is killed, its disk replaced by an empty one; it is down until healed.
 
@@ -63,27 +67,38 @@ class EmptyDisk(NodeFault):
 
     kind: str = field(default="empty_disk", kw_only=True)
 
-    async def strike(self, cluster: ClusterPort) -> None:
-        """See `NodeFault`."""
-        await cluster.kill(self.node_id)
-        await cluster.wipe(self.node_id)
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        self.count(scene.cluster)
+        await scene.cluster.kill(self.node_id)
+        await scene.cluster.wipe(self.node_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pause(NodeFault):
     """The process stands still (SIGSTOP) with its connections open, and goes on (SIGCONT) healed.
 
-    It knows nothing of the time that went by.
+    It knows nothing of the time that went by. A process that is paused already stays so as long as
+    the fault that paused it lasts; the node's next process is left alone.
     """
 
     kind: str = field(default="pause", kw_only=True)
+    _process: int | None = field(default=None, init=False)
+    """The process that this fault paused."""
 
-    async def strike(self, cluster: ClusterPort) -> None:
-        """See `NodeFault`."""
-        await cluster.pause(self.node_id)
+    @property
+    def has_struck(self) -> bool:
+        """True if it paused a process and was not healed since."""
+        return self._process is not None
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        self.count(scene.cluster)
+        self._process = await scene.cluster.pause(self.node_id)
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`."""
-        if scene.cluster.is_up(self.node_id):
-            await scene.cluster.resume(self.node_id)
+        if self._process is not None and scene.cluster.is_up(self.node_id):
+            await scene.cluster.resume(self.node_id, self._process)
+        self._process = None
         scene.cluster.over(self.kind, f"node {self.node_id}", self.node_id)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.story.scene import Scene
@@ -14,9 +13,11 @@ from tidelog.chaos.story.scene import Scene
 class SlowDisks:
     """See the module. What was written is as safe as ever once its sync has ended."""
 
-    kind: ClassVar[str] = "slow_disks"
     node_ids: Sequence[int]
     sync_s: float
+    kind: str = field(default="slow_disks", kw_only=True)
+    label: str = field(default="", kw_only=True)
+    """For people, instead of the latency."""
 
     def __post_init__(self) -> None:
         if not self.sync_s > 0:
@@ -24,7 +25,7 @@ class SlowDisks:
 
     @property
     def _words(self) -> str:
-        return f"{self.sync_s:g} s a sync"
+        return self.label or f"{self.sync_s:g} s a sync"
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tidelog.chaos.faults.bit_flip import BitFlip, Flip
-from tidelog.chaos.faults.budget import DamageBudget
+from tidelog.chaos.faults.budget import Claims, DamageBudget
 from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
 from tidelog.chaos.faults.storm_plan import MENU, TOXICS, Strike, draw
 from tidelog.chaos.faults.storm_victims import Target, target_of
@@ -34,7 +34,7 @@ class Storm:
     kinds: tuple[str, ...] | None = None
     struck: list[str] = field(default_factory=list, init=False)
     """The kinds that did strike, in order."""
-    _held: set[int] = field(default_factory=set, init=False)  # never iterated
+    _claims: Claims = field(default_factory=Claims, init=False)
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
@@ -58,18 +58,14 @@ class Storm:
 
     async def _strike(self, scene: Scene, strike: Strike, budget: DamageBudget) -> None:
         await asyncio.sleep(strike.after_s)
-        target = target_of(strike, scene.cluster, held=self._held)
+        target = target_of(strike, scene.cluster, held=self._claims.node_ids)
         if target is None:
             return
-        if target.node_id is not None:
-            self._held.add(target.node_id)
         try:
-            await self._let_it_strike(scene, strike, target, budget)
+            with self._claims.holding(target.node_id):
+                await self._let_it_strike(scene, strike, target, budget)
         except (FaultError, UnsupportedFaultError):
             return  # Nobody leads at the moment, or there is no such file yet.
-        finally:
-            if target.node_id is not None:
-                self._held.discard(target.node_id)
 
     async def _let_it_strike(
         self, scene: Scene, strike: Strike, target: Target, budget: DamageBudget

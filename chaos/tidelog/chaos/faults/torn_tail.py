@@ -15,12 +15,13 @@ from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import NodeFault
 from tidelog.chaos.faults.stored_batches import Span, spans
 from tidelog.chaos.story.cluster_port import ClusterPort
+from tidelog.chaos.story.scene import Scene
 from tidelog.core.chance import SeededRandom
 from tidelog.log.file_names import LOG
 from tidelog.node.start_record import FILE_NAME
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TornTail(NodeFault):
     """See the module. `seed` decides where the last batch ends.
 
@@ -30,8 +31,10 @@ class TornTail(NodeFault):
     kind: str = field(default="torn_tail", kw_only=True)
     seed: int = 0
 
-    async def strike(self, cluster: ClusterPort) -> None:
-        """See `NodeFault`; `FaultError`: its replica holds no batch."""
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`; `FaultError`: its replica holds no batch."""
+        cluster = scene.cluster
+        self.count(cluster)
         await cluster.kill(self.node_id)
         path, last = self._last_batch(cluster)
         keep = SeededRandom(self.seed).randrange(last.start + 1, last.end)

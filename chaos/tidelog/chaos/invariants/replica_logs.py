@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tidelog.chaos.invariants.batches import BatchOrder
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.core.errors import CorruptMessageError, StorageError
 from tidelog.log.epochs import EpochCache, EpochEntry
@@ -72,19 +73,17 @@ class ReplicaLogChecks:
     def check(self, stored: StoredLog) -> None:
         """Run every check of one replica."""
         name, log = stored.name, stored.log
-        end = epoch = -1
+        order = BatchOrder()
         for header, batch in stored.batches:
-            if end not in (-1, header.base_offset):
-                self._report("I8", f"{name}: {header.base_offset} follows {end}")
-            if header.partition_leader_epoch < epoch:
-                self._report("I9", f"{name}: {header} follows epoch {epoch}")
+            for broken in order.follow(name, header):
+                self._report(*broken)
             try:
                 check_crc(header, batch)
             except CorruptMessageError as error:
                 self._report("I27", f"{name}: {error}")
-            end, epoch = header.next_offset, header.partition_leader_epoch
-        if stored.batches and end != log.log_end_offset:
-            self._report("I8", f"{name} ends at {end} on disk, at {log.log_end_offset} in memory")
+        if order.end not in (-1, log.log_end_offset):
+            ends = f"{order.end} on disk, at {log.log_end_offset} in memory"
+            self._report("I8", f"{name} ends at {ends}")
         if not log.log_start_offset <= log.high_watermark <= log.log_end_offset:
             self._report("I11", f"{name}: high watermark {log.high_watermark} is outside the log")
         self._check_epochs(stored)

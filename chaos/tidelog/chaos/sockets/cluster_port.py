@@ -74,6 +74,8 @@ class SocketClusterPort:
         self._cuts = cuts(cluster.proxies)
         self._delays = delays(cluster.proxies)
         self._held: dict[int, CpuShare] = {}
+        self._paused: dict[int, int] = {}
+        """By node, the pid that was paused."""
 
     @property
     def node_ids(self) -> Sequence[int]:
@@ -168,13 +170,20 @@ class SocketClusterPort:
         if not self.is_up(node_id):
             await self._cluster.start(node_id)
 
-    async def pause(self, node_id: int) -> None:
+    async def pause(self, node_id: int) -> int | None:
         """See `ClusterPort`."""
+        pid = self._cluster.pid(node_id)
+        if pid is None or self._paused.get(node_id) == pid:
+            return None
+        self._paused[node_id] = pid
         await self._cluster.pause(node_id)
+        return pid
 
-    async def resume(self, node_id: int) -> None:
+    async def resume(self, node_id: int, process: int | None = None) -> None:
         """See `ClusterPort`."""
-        await self._cluster.resume(node_id)
+        if process is None or process == self._cluster.pid(node_id):
+            self._paused.pop(node_id, None)
+            await self._cluster.resume(node_id)
 
     async def starve(self, node_id: int, share: float) -> str:
         """See `ClusterPort`; a process that begins later is not held."""

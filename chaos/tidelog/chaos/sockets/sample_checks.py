@@ -9,14 +9,14 @@ be cut below its high watermark. See `is_troubled`.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from tidelog.chaos.invariants.elections import is_lossy
 from tidelog.chaos.invariants.replicas import (
     Broken,
     Offsets,
+    disordered_epochs,
     fallen_high_watermark,
     fallen_leader_epoch,
+    rise_without_enough,
     shortened_leader,
     watermark_beyond_end,
 )
@@ -44,7 +44,7 @@ def what_changed(before: NodeSample, now: NodeSample) -> Broken:
             yield from shortened_leader(name, offsets(earlier), offsets(replica))
         state = now.image.partition(replica.topic, replica.partition)
         if state is not None:
-            yield from rise_without_enough(name, earlier, replica, replicas=len(state.replicas))
+            yield from rise_in_one_state(name, earlier, replica, replicas=len(state.replicas))
         if not may_lose(now, replica):
             yield from fallen_high_watermark(name, offsets(earlier), offsets(replica))
 
@@ -54,7 +54,8 @@ def what_is(now: NodeSample) -> Broken:
     for replica in now.replicas:
         if is_sound(replica):
             yield from watermark_beyond_end(name_of(now, replica), offsets(replica))
-            yield from disordered_epochs(name_of(now, replica), replica)
+            name = name_of(now, replica)
+            yield from disordered_epochs(name, replica.epochs, end=replica.log_end_offset)
 
 
 def fallen_epochs(before: NodeSample, now: NodeSample) -> Broken:
@@ -76,29 +77,16 @@ def fallen_replica_epochs(name: str, before: ReplicaSample, now: ReplicaSample) 
         yield "I15", f"{name} leads, and went from {what}"
 
 
-def rise_without_enough(
+def rise_in_one_state(
     name: str, before: ReplicaSample, now: ReplicaSample, *, replicas: int
 ) -> Broken:
-    """I12: no high watermark rises while the ISR is below min.insync.replicas, or all there are.
-
-    Judged when the partition's state was the same all the while: its epoch did not change.
-    """
+    """I12, where the partition's state was the same all the while: its epoch did not change."""
     same = before.partition_epoch == now.partition_epoch and before.isr == now.isr
-    least = min(before.min_insync_replicas, now.min_insync_replicas, replicas)
-    risen = now.high_watermark > before.high_watermark
-    if _leads_on(before, now) and same and risen and len(now.isr) < least:
-        marks = f"{before.high_watermark} to {now.high_watermark}"
-        yield "I12", f"{name}: high watermark rose from {marks} with ISR {now.isr}, least {least}"
-
-
-def disordered_epochs(name: str, replica: ReplicaSample) -> Broken:
-    """I9: along a log epochs and their starts grow, none begins beyond the end."""
-    for before, now in pairwise(replica.epochs):
-        if now[0] <= before[0] or now[1] <= before[1]:
-            yield "I9", f"{name}: epoch and start {now} follow {before}"
-    if replica.epochs and replica.epochs[-1][1] > replica.log_end_offset:
-        ends = f"{replica.epochs[-1]} begins beyond the end {replica.log_end_offset}"
-        yield "I9", f"{name}: epoch and start {ends}"
+    if _leads_on(before, now) and same:
+        least = min(before.min_insync_replicas, now.min_insync_replicas, replicas)
+        yield from rise_without_enough(
+            name, offsets(before), offsets(now), in_sync=len(now.isr), least=least
+        )
 
 
 def is_sound(replica: ReplicaSample) -> bool:

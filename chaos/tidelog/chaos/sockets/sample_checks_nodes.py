@@ -5,28 +5,12 @@ I15 (broker epochs across a node's processes), I17, I27 and I30.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.sizes import Limits, Sizes, oversized
 from tidelog.chaos.story.samples import NodeSample
-
-MIB = 1 << 20
 
 DAMAGE_EVENTS = frozenset({"log damaged", "partition offline"})
 DAMAGE_STATS = ("damaged_partitions", "offline_replicas")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """I30: of one node. Far above what a few partitions and clients need."""
-
-    rss_bytes: int = 512 * MIB
-    tasks: int = 4000
-    open_files: int = 4000
-    produce_in_flight_bytes: int = 64 * MIB
-    """`produce_in_flight_bytes_max` of the replica config."""
-    waiting_fetches: int = 10_000
-    """`waiting_fetches_max` of the replica config."""
 
 
 class NodeChecks:
@@ -70,20 +54,16 @@ class NodeChecks:
         self._registered[sample.node_id] = sample.pid, max(epoch, sample.broker_epoch)
 
     def _check_sizes(self, sample: NodeSample) -> None:
-        limits, stats = self._limits, sample.stats
-        for name, size, size_max in (
-            ("bytes of memory", sample.rss_bytes, limits.rss_bytes),
-            ("tasks", sample.tasks, limits.tasks),
-            ("open files", sample.open_files, limits.open_files),
-            (
-                "bytes of producers in flight",
-                stats.get("produce_in_flight_bytes", 0),
-                limits.produce_in_flight_bytes,
-            ),
-            ("waiting fetches", stats.get("waiting_fetches", 0), limits.waiting_fetches),
-        ):
-            if size > size_max:
-                self._report("I30", f"node {sample.node_id}: {size} {name}, at most {size_max}")
+        stats = sample.stats
+        sizes = Sizes(
+            produce_in_flight_bytes=int(stats.get("produce_in_flight_bytes", 0)),
+            waiting_fetches=int(stats.get("waiting_fetches", 0)),
+            tasks=sample.tasks,
+            rss_bytes=sample.rss_bytes,
+            open_files=sample.open_files,
+        )
+        for broken in oversized(f"node {sample.node_id}", sizes, self._limits):
+            self._report(*broken)
 
     def _check_damage(self, sample: NodeSample) -> None:
         told = [line for line in sample.lines if line.event in DAMAGE_EVENTS]

@@ -23,7 +23,13 @@ from typing import NamedTuple
 
 from tidelog.chaos.invariants.elections import is_compacted, is_lossy
 from tidelog.chaos.invariants.invariant import Report
-from tidelog.chaos.invariants.replicas import EpochLeaders, uncovered_isr
+from tidelog.chaos.invariants.replicas import (
+    Broken,
+    EpochLeaders,
+    incomplete_candidate,
+    incomplete_leader,
+    uncovered_isr,
+)
 from tidelog.chaos.sockets.sample_checks import (
     LEADER,
     is_troubled,
@@ -132,8 +138,7 @@ class PartitionChecks:
         if leader_id is None:
             return
         self.compared["I10"] += 1
-        for broken in known.leaders.note(topic, topic, epoch, leader_id):
-            self._report(*broken)
+        self._report_all(known.leaders.note(topic, topic, epoch, leader_id))
 
     def _check_starts(self, known: _Partition, sample: NodeSample, replica: ReplicaSample) -> None:
         name = name_of(sample, replica)
@@ -154,20 +159,19 @@ class PartitionChecks:
         if sample.at_s <= claim.mark.at_s:
             return
         self.compared["I3"] += 1
-        if replica.log_end_offset < claim.mark.high_watermark:
-            told = f"{claim.mark.by} counted on it for {claim.mark.high_watermark}"
-            ends = f"{name_of(sample, replica)} ends at {replica.log_end_offset}"
-            self._report("I3", f"{ends}, {told}")
+        mark, name = claim.mark, name_of(sample, replica)
+        by, end = f"ISR or ELR of {mark.by}", replica.log_end_offset
+        self._report_all(incomplete_candidate(name, end=end, committed=mark.high_watermark, by=by))
 
     def _check_leader(self, known: _Partition, sample: NodeSample, replica: ReplicaSample) -> None:
         mark = known.committed
         if mark is None or replica.leader_epoch < mark.leader_epoch or sample.at_s <= mark.at_s:
             return
         self.compared["I2"] += 1
-        if replica.log_end_offset < mark.high_watermark:
-            told = f"{mark.high_watermark} was committed on {mark.by}"
-            leads = f"{name_of(sample, replica)} leads in epoch {replica.leader_epoch}"
-            self._report("I2", f"{leads} up to {replica.log_end_offset}, {told}")
+        name, end = name_of(sample, replica), replica.log_end_offset
+        self._report_all(
+            incomplete_leader(name, end=end, committed=mark.high_watermark, by=mark.by)
+        )
 
     def _check_maximal(self, known: _Partition, sample: NodeSample, replica: ReplicaSample) -> None:
         state = known.state
@@ -179,8 +183,7 @@ class PartitionChecks:
             return
         self.compared["I5"] += 1
         name = name_of(sample, replica)
-        for broken in uncovered_isr(name, isr=state.isr, maximal=replica.maximal_isr):
-            self._report(*broken)
+        self._report_all(uncovered_isr(name, isr=state.isr, maximal=replica.maximal_isr))
 
     def _claim(self, known: _Partition, sample: NodeSample, leader: ReplicaSample) -> None:
         """Note the processes in sync, by an image in which the leader is the one that reported."""
@@ -206,6 +209,10 @@ class PartitionChecks:
         held = known.committed
         if held is None or replica.high_watermark > held.high_watermark:
             known.committed = _mark(sample, replica)
+
+    def _report_all(self, broken: Broken) -> None:
+        for one in broken:
+            self._report(*one)
 
 
 def _mark(sample: NodeSample, replica: ReplicaSample) -> Mark:

@@ -38,8 +38,9 @@ from collections.abc import Mapping
 
 from tidelog.chaos.invariants.images import ImageChecks
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.sizes import Limits
 from tidelog.chaos.sockets.sample_checks import what_changed, what_is
-from tidelog.chaos.sockets.sample_checks_nodes import Limits, NodeChecks
+from tidelog.chaos.sockets.sample_checks_nodes import NodeChecks
 from tidelog.chaos.sockets.sample_checks_partitions import PartitionChecks
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.metadata.image import MetadataImage

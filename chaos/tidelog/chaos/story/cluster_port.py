@@ -158,11 +158,11 @@ class ClusterPort(Protocol):
     async def start(self, node_id: int) -> None:
         """Start it if it is down; returns before it is ready."""
 
-    async def pause(self, node_id: int) -> None:
-        """SIGSTOP."""
+    async def pause(self, node_id: int) -> int | None:
+        """SIGSTOP; the process that was paused. None: the node is down, or paused already."""
 
-    async def resume(self, node_id: int) -> None:
-        """SIGCONT."""
+    async def resume(self, node_id: int, process: int | None = None) -> None:
+        """SIGCONT; nothing happens if the node runs as another process than this one."""
 
     async def starve(self, node_id: int, share: float) -> str:
         """Give it a share of a processor and no more, until `feed`; how it is held, for people."""

@@ -15,6 +15,15 @@ class Machines(Protocol):
     async def cut_power(self, node_id: int) -> bool:
         """Lose unsynced bytes; down until `start`. False: the budget forbids it."""
 
+    async def end_at(self, node_id: int, operation: int, *, has_power_cut: bool) -> bool:
+        """End the process within its disk's nth operation from now, with a power cut or without.
+
+        False: the budget forbids it. Until `spare`.
+        """
+
+    async def spare(self, node_id: int) -> None:
+        """Take `end_at` back, if that operation has not come."""
+
     async def fail_next(self, node_id: int, action: Literal["write", "sync"], path: str) -> None:
         """Answer this once with EIO."""
 

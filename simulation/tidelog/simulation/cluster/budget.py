@@ -188,5 +188,11 @@ def folder_of(topic: str, partition: int) -> str:
     return f"{DATA_DIRECTORY}/{topic}-{partition}"
 
 
+def partition_of(path: str) -> tuple[str, int]:
+    """The topic and the partition of a file in a replica's folder."""
+    topic, _, partition = path.split("/")[-2].rpartition("-")
+    return topic, int(partition)
+
+
 def _hosted(image: MetadataImage, node_id: int) -> Iterator[tuple[TopicImage, PartitionImage]]:
     return ((topic, state) for topic, state in image.partitions() if node_id in state.replicas)

@@ -23,7 +23,7 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.node.server import METADATA_DIRECTORY
 from tidelog.raft.wal import FILE_NAME
-from tidelog.simulation.cluster.budget import folder_of
+from tidelog.simulation.cluster.budget import folder_of, partition_of
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import active_controller
@@ -37,7 +37,10 @@ STEP_COST_S = 200e-6
 
 
 class SimClusterPort:
-    """`ClusterPort` and `Machines` of a seed's world. Clients are one group here."""
+    """`ClusterPort` and `Machines` of a seed's world. Clients are one group here.
+
+    A path may also end at one client alone, named by its host.
+    """
 
     def __init__(self, actions: FaultActions, workload: Workload) -> None:
         self._actions = actions
@@ -147,15 +150,13 @@ class SimClusterPort:
         """See `ClusterPort`."""
         self._world.start(node_id)
 
-    async def pause(self, node_id: int) -> None:
+    async def pause(self, node_id: int) -> int | None:
         """See `ClusterPort`."""
-        if self.is_up(node_id):
-            self._world.cluster.pause(node_id)
+        return self._actions.pause_now(node_id)
 
-    async def resume(self, node_id: int) -> None:
+    async def resume(self, node_id: int, process: int | None = None) -> None:
         """See `ClusterPort`."""
-        if self.is_up(node_id):
-            self._world.cluster.resume(node_id)
+        self._actions.resume(node_id, process)
 
     async def starve(self, node_id: int, share: float) -> str:
         """Every callback takes as much longer."""
@@ -174,6 +175,25 @@ class SimClusterPort:
     async def cut_power(self, node_id: int) -> bool:
         """See `Machines`."""
         return self._actions.cut_power(node_id)
+
+    async def end_at(self, node_id: int, operation: int, *, has_power_cut: bool) -> bool:
+        """See `Machines`."""
+        disk, budget = self._disk(node_id), self._world.budget
+        if not has_power_cut:
+            disk.faults.end_at(operation)
+            return True
+        if not budget.may_lose_power(node_id):
+            return False
+        budget.plan_cut(node_id)
+        disk.crash_at(operation)
+        return True
+
+    async def spare(self, node_id: int) -> None:
+        """See `Machines`."""
+        faults = self._disk(node_id).faults
+        if faults.is_cut_due:
+            faults.heal()
+        self._world.budget.cancel_cut(node_id)
 
     def has_recovered(self) -> bool:
         """See `Machines`."""
@@ -219,7 +239,8 @@ class SimClusterPort:
     def _hosts(self, side: Side) -> Sequence[str]:
         if isinstance(side, int):
             return [self._actions.host(side)]
-        return self._world.client_hosts
+        hosts = self._world.client_hosts
+        return hosts if side == CLIENTS else [one for one in hosts if one == side]
 
     # Disks
 
@@ -281,31 +302,33 @@ class SimClusterPort:
         self._disk(node_id).open(path).write_at(at, data)
 
     async def flip(self, node_id: int, path: str, byte: int, bit: int) -> None:
-        """Within the budget if it is a segment's."""
-        if path.endswith(LOG):
-            self._ask_to_damage(node_id)
+        """Within the budget if it is a segment's, of any partition."""
         disk = self._disk(node_id)
+        if not path.endswith(LOG):
+            disk.flip(path, byte, bit)
+            return
+        topic, partition = partition_of(path)
+        self._ask_to_damage(node_id, topic, partition)
         disk.flip(path, byte, bit)
-        if path.endswith(LOG):
-            flip = Flip(node_id, path, byte, *disk.look(path, byte, 1))
-            self._world.budget.note_flip(self.topic, 0, flip)
+        flip = Flip(node_id, path, byte, *disk.look(path, byte, 1))
+        self._world.budget.note_flip(topic, partition, flip)
 
     async def vanish(self, node_id: int, path: str) -> None:
         """Within the budget if it is a segment."""
         if path.endswith(LOG):
-            self._ask_to_damage(node_id)
+            self._ask_to_damage(node_id, self.topic, 0)
             self._world.budget.note_damage(node_id, self.topic, 0)
         self._disk(node_id).vanish(path)
 
     async def truncate(self, node_id: int, path: str, length: int) -> None:
         """As `vanish`."""
         if path.endswith(LOG):
-            self._ask_to_damage(node_id)
+            self._ask_to_damage(node_id, self.topic, 0)
             self._world.budget.note_damage(node_id, self.topic, 0)
         self._disk(node_id).open(path).truncate(length)
 
-    def _ask_to_damage(self, node_id: int) -> None:
-        if not self._world.budget.may_damage(node_id, self.topic, 0):
+    def _ask_to_damage(self, node_id: int, topic: str, partition: int) -> None:
+        if not self._world.budget.may_damage(node_id, topic, partition):
             self.report(UNOBSERVED, f"the budget has no room for damage on node {node_id}")
 
     # Eyes

@@ -13,6 +13,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
+from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.nodes import Kill
+from tidelog.chaos.faults.slow_disks import SlowDisks
+from tidelog.chaos.story.scene import Scene
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
@@ -58,8 +62,9 @@ SPANS: Mapping[str, Span] = {
 class EndlessFaults:
     """Strikes beside `Faults`, out of a stream of chance of its own."""
 
-    def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
+    def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
         self._actions = actions
+        self._scene = scene
         self._world = actions.world
         self._random = random
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
@@ -130,12 +135,10 @@ class EndlessFaults:
         if self._random.random() < 0.5:
             slow = list(config.node_ids)
         latency_s = self._draw(SLOW_SYNC_S)
-        self._actions.count("slow_majority", f"nodes {sorted(slow)}: {latency_s:.3f} s a sync")
-        for node_id in slow:
-            self._world.machine(node_id).disk.slow_down(latency_s)
-        await self._last()
-        for node_id in slow:
-            self._world.machine(node_id).disk.slow_down(config.sync_latency_s_max)
+        label = f"nodes {sorted(slow)}: {latency_s:.3f} s a sync"
+        disks = SlowDisks(slow, latency_s, kind="slow_majority", label=label)
+        async with lasting(self._scene, disks):
+            await self._last()
 
     async def _slow_reads(self) -> None:
         """Records are not in memory: a read waits for the disk, and may hold up no other.
@@ -215,9 +218,9 @@ class EndlessFaults:
         """In the midst of it."""
         await asyncio.sleep(self._random.uniform(0.0, 2.0))
         victim = self._actions.one_of(self._world.config.node_ids)
-        if self._actions.kill(victim):
-            self._actions.count("kill_amidst", f"node {victim}")
-            await self._actions.start_later(victim)
+        if self._world.is_up(victim):
+            async with lasting(self._scene, Kill(victim, kind="kill_amidst")):
+                await self._actions.stay_down()
 
     # Chance
 

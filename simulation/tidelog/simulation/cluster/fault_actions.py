@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from tidelog.chaos.faults.budget import Claims
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import PartitionImage
@@ -40,8 +41,8 @@ class FaultActions:
     def __init__(self, world: World, random: SeededRandom) -> None:
         self.world = world
         self.random = random
-        self.disks_struck: set[int] = set()
-        """Nodes whose disk a fault works on; never iterated."""
+        self.disks = Claims()
+        """Nodes whose disk a fault works on."""
 
     @property
     def now_s(self) -> float:
@@ -191,11 +192,22 @@ class FaultActions:
 
     async def pause(self, node_id: int, low_s: float, high_s: float) -> None:
         """SIGSTOP for a while."""
-        host = self.world.machine(node_id).host
-        if host is None or host.loop.is_paused:
-            return
+        process = self.pause_now(node_id)
+        if process is not None:
+            await self.last(low_s, high_s)
+            self.resume(node_id, process)
+
+    def pause_now(self, node_id: int) -> int | None:
+        """SIGSTOP until `resume`; which start of the node stands still, None: it does not run."""
+        machine = self.world.machine(node_id)
+        if machine.host is None or machine.host.loop.is_paused:
+            return None
         self.world.cluster.pause(node_id)
-        await self.last(low_s, high_s)
-        if self.world.machine(node_id).host is host:
+        return machine.starts
+
+    def resume(self, node_id: int, process: int | None = None) -> None:
+        """SIGCONT, unless the node was started again since; None: whatever runs."""
+        machine = self.world.machine(node_id)
+        if machine.host is not None and process in (None, machine.starts):
             self.world.cluster.resume(node_id)
             self.world.timeline.note("fault", f"node {node_id} goes on")

@@ -12,13 +12,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.faults.cut import Cut
+from tidelog.chaos.faults.delay import Delay
 from tidelog.chaos.faults.fault import Fault, lasting
-from tidelog.chaos.faults.nodes import Terminate
+from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import both_ways, one_way
+from tidelog.chaos.story.cluster_port import Side
 from tidelog.chaos.story.scene import Scene
 from tidelog.chaos.topology import CLIENTS
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
+from tidelog.simulation.cluster.bad_weather import BadWeather
 from tidelog.simulation.cluster.clones import Clones
 from tidelog.simulation.cluster.endless_faults import EndlessFaults
 from tidelog.simulation.cluster.fault_actions import FaultActions
@@ -74,7 +77,7 @@ class Faults:
             self._used.append(name)
         else:
             self._use_late_calls(random.fork("late calls"))
-        self._endless = EndlessFaults(actions, random.fork("endless"))
+        self._endless = EndlessFaults(actions, random.fork("endless"), scene)
         self._clones = Clones(actions, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -171,13 +174,12 @@ class Faults:
 
     async def _clog(self) -> None:
         """Two hosts' link holds everything and then delivers."""
-        names = [*map(self._actions.host, self._world.config.node_ids), *self._world.client_hosts]
-        source, target = self._actions.shuffled(names)[:2]
-        network = self._world.cluster.network
-        self._actions.count("clog", f"{source}>{target}")
-        network.clog(source, target)
-        await self._actions.last(0.3, 6.0)
-        network.unclog(source, target)
+        sides: list[Side] = [*self._world.config.node_ids, *self._world.client_hosts]
+        source, target = self._actions.shuffled(sides)[:2]
+        label = ">".join(
+            one if isinstance(one, str) else self._actions.host(one) for one in (source, target)
+        )
+        await self._lasts(Delay(((source, target),), kind="clog", label=label), 0.3, 6.0)
 
     async def _weather(self) -> None:
         weather = Weather(
@@ -185,12 +187,7 @@ class Faults:
             delay_s_max=self._random.uniform(0.001, 0.2) * self._actions.happens(0.5),
             repeat=self._random.uniform(0, 0.3),
         )
-        self._actions.count("weather", str(weather))
-        network = self._world.cluster.network
-        network.weather = weather
-        await self._actions.last(0.5, 4.0)
-        if network.weather is weather:
-            network.weather = None
+        await self._lasts(BadWeather(self._world.cluster.network, weather), 0.5, 4.0)
 
     # Processes
 
@@ -203,14 +200,16 @@ class Faults:
             await self._freeze("pause_controller", controller)
 
     async def _freeze(self, kind: str, victim: int) -> None:
-        self._actions.count(kind, f"node {victim}")
-        await self._actions.pause(victim, 0.2, 6.0)
+        fault = Pause(victim, kind=kind)
+        async with lasting(self._scene, fault):
+            if fault.has_struck:
+                await self._actions.last(0.2, 6.0)
 
     async def _kill(self) -> None:
         victim = self._actions.victim()
-        if self._actions.kill(victim):
-            self._actions.count("kill", f"node {victim}")
-            await self._actions.start_later(victim)
+        if self._world.is_up(victim):
+            async with lasting(self._scene, Kill(victim)):
+                await self._actions.stay_down()
 
     async def _stop(self) -> None:
         async with lasting(self._scene, Terminate(self._actions.victim(), kind="stop")):

@@ -15,6 +15,7 @@ import asyncio
 
 from tidelog.chaos.invariants.images import ImageChecks
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.sizes import Limits, Sizes, oversized
 from tidelog.chaos.node_inside import broker_of, held_by, quorum_of
 from tidelog.node.server import Node
 from tidelog.simulation.cluster.cluster import Machine, SimCluster
@@ -115,15 +116,15 @@ class Invariants:
         if broker is None or machine.host is None:
             return
         stats = broker.replica_manager.stats()
-        sizes = (
-            (
-                "in flight bytes",
-                stats["produce_in_flight_bytes"],
-                config.produce_in_flight_bytes_max,
-            ),
-            ("waiting fetches", stats["waiting_fetches"], config.waiting_fetches_max),
-            ("tasks", sum(not task.done() for task in machine.host.loop.tasks), TASKS_MAX),
+        sizes = Sizes(
+            produce_in_flight_bytes=int(stats["produce_in_flight_bytes"]),
+            waiting_fetches=int(stats["waiting_fetches"]),
+            tasks=sum(not task.done() for task in machine.host.loop.tasks),
         )
-        for name, size, size_max in sizes:
-            if size > size_max:
-                self._report("I30", f"{machine.name}: {size} {name}, at most {size_max}")
+        limits = Limits(
+            produce_in_flight_bytes=config.produce_in_flight_bytes_max,
+            waiting_fetches=config.waiting_fetches_max,
+            tasks=TASKS_MAX,
+        )
+        for broken in oversized(machine.name, sizes, limits):
+            self._report(*broken)

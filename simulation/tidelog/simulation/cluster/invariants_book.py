@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidelog.broker.partition.partition import Partition
+from tidelog.chaos.invariants.batches import BatchOrder
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import log_of
 from tidelog.records.batch import BatchHeader
@@ -58,15 +59,19 @@ class Attempts:
 
 @dataclass(slots=True)
 class Page:
-    """Committed batches of a partition, by base offset; `end` follows the last."""
+    """Committed batches of a partition, by base offset."""
 
     name: str
     batches: dict[int, BatchHeader] = field(default_factory=dict)
-    end: int = -1
-    epoch: int = -1
+    order: BatchOrder = field(default_factory=BatchOrder)
     sequences: dict[int, tuple[int, int]] = field(default_factory=dict)
     """The newest epoch and the next sequence of each producer."""
     identities: set[Identity] = field(default_factory=set)
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last batch; -1: there is none."""
+        return self.order.end
 
 
 class Book:
@@ -112,12 +117,8 @@ class Book:
     def add(self, page: Page, header: BatchHeader, *, topic: str, partition: int) -> None:
         """A batch is committed that follows the last one."""
         at = f"{page.name}/{header.base_offset}"
-        if 0 <= page.end < header.base_offset:
-            self._report("I8", f"{at} is committed, {page.end} to there is not")
-        if header.partition_leader_epoch < page.epoch:
-            self._report(
-                "I9", f"{at} is of epoch {header.partition_leader_epoch}, after {page.epoch}"
-            )
+        for broken in page.order.follow(f"committed {page.name}", header):
+            self._report(*broken)
         if header.producer_id >= 0:
             self._check_sequence(page, header, at)
         known = self._attempts.get((topic, partition, identity(header)))
@@ -125,7 +126,6 @@ class Book:
             self._report("I28", f"{at} is committed, every attempt to write it was refused")
         page.batches[header.base_offset] = header
         page.identities.add(identity(header))
-        page.end, page.epoch = header.next_offset, header.partition_leader_epoch
         self.seen["committed"] += 1
 
     def note_attempt(self, topic: str, partition: int, batch: Identity) -> None:

@@ -8,9 +8,17 @@ when it rises).
 from __future__ import annotations
 
 from tidelog.broker.partition.partition import Partition
+from tidelog.broker.replica.isr import IsrState
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.invariants.invariant import Report
-from tidelog.chaos.invariants.replicas import uncovered_isr
+from tidelog.chaos.invariants.replicas import (
+    Broken,
+    Offsets,
+    incomplete_candidate,
+    rise_without_enough,
+    uncovered_isr,
+    watermark_beyond_counted_end,
+)
 from tidelog.chaos.node_inside import followers_of, log_of
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster.cluster import Machine
@@ -34,12 +42,11 @@ class LeaderChecks:
         for member in (*state.isr, *state.elr):
             hosted = self._sound.sound_replica(member, topic_id, state.partition)
             log = None if hosted is None else log_of(hosted)
-            if log is not None and log.log_end_offset < page.end:
-                self._report(
-                    "I3",
-                    f"{page.name} is committed up to {page.end}, node {member} of ISR"
-                    f" {state.isr}, ELR {state.elr} ends at {log.log_end_offset}",
-                )
+            if log is None:
+                continue
+            by = f"ISR {state.isr} or ELR {state.elr}"
+            name, end = f"{page.name} on node {member}", log.log_end_offset
+            self._report_all(incomplete_candidate(name, end=end, committed=page.end, by=by))
 
     def check_isr(self, hosted: Partition, leader: Leader, name: str) -> None:
         """I5, unless this leader knows of a newer ISR, or another one leads."""
@@ -47,9 +54,8 @@ class LeaderChecks:
         if state is None or state.leader_epoch != leader.leader_epoch:
             return
         is_known = state.partition_epoch >= leader.isr.partition_epoch
-        for broken in uncovered_isr(name, isr=state.isr, maximal=leader.isr.maximal):
-            if is_known:
-                self._report(*broken)
+        if is_known:
+            self._report_all(uncovered_isr(name, isr=state.isr, maximal=leader.isr.maximal))
 
     def check_rise(
         self,
@@ -57,22 +63,25 @@ class LeaderChecks:
         hosted: Partition,
         leader: Leader,
         name: str,
+        before: Offsets,
         *,
         is_exact: bool,
     ) -> None:
-        """I11, I12: its high watermark rose."""
+        """I11, I12: its high watermark rose since `before`."""
         log = log_of(hosted)
         if log is None:
             return
-        told = f"{name}: high watermark {log.high_watermark}"
-        if is_exact and not is_enough(hosted, leader):
-            self._report("I12", f"{told} with {leader.isr}")
+        now = Offsets(log.log_end_offset, log.high_watermark)
+        if is_exact:
+            least = min(log.config.min_insync_replicas, len(followers_of(leader)) + 1)
+            in_sync = fewest_in_sync(leader.isr)
+            self._report_all(rise_without_enough(name, before, now, in_sync=in_sync, least=least))
         for member in leader.isr.maximal:
             if member != machine.node_id:
-                self._check_member(hosted, leader, member, log.high_watermark, told)
+                self._check_member(hosted, leader, member, now.high_watermark, name)
 
     def _check_member(
-        self, hosted: Partition, leader: Leader, member: int, high_watermark: int, told: str
+        self, hosted: Partition, leader: Leader, member: int, high_watermark: int, name: str
     ) -> None:
         """In the very process that the leader heard of: another one has to catch up.
 
@@ -91,15 +100,18 @@ class LeaderChecks:
             member, hosted.topic_id, hosted.partition, broker_epoch=known.broker_epoch
         )
         log = None if other is None else log_of(other)
-        if log is not None and log.log_end_offset < high_watermark:
-            end = log.log_end_offset
-            self._report("I11", f"{told}, node {member} of {leader.isr} ends at {end}")
+        if log is not None:
+            end, told = log.log_end_offset, f"node {member} of {leader.isr}"
+            self._report_all(
+                watermark_beyond_counted_end(told, end=end, high_watermark=high_watermark, by=name)
+            )
+
+    def _report_all(self, broken: Broken) -> None:
+        for one in broken:
+            self._report(*one)
 
 
-def is_enough(hosted: Partition, leader: Leader) -> bool:
-    """True if the ISR has min.insync.replicas, whatever becomes of a proposal."""
-    log = log_of(hosted)
-    least = 1 if log is None else log.config.min_insync_replicas
-    proposed = leader.isr.committed if leader.isr.proposed is None else leader.isr.proposed
-    in_sync = min(len(leader.isr.committed), len(proposed))
-    return in_sync >= min(least, len(followers_of(leader)) + 1)
+def fewest_in_sync(isr: IsrState) -> int:
+    """Size of the ISR, whatever becomes of a proposal."""
+    proposed = isr.committed if isr.proposed is None else isr.proposed
+    return min(len(isr.committed), len(proposed))

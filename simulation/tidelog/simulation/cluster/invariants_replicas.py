@@ -24,6 +24,7 @@ from tidelog.chaos.invariants.replicas import (
     Offsets,
     fallen_high_watermark,
     fallen_leader_epoch,
+    incomplete_leader,
     shortened_leader,
     watermark_beyond_end,
 )
@@ -142,7 +143,9 @@ class ReplicaChecks:
                 risen = now.high_watermark > before.high_watermark
                 if risen:
                     is_exact = is_exact and not _changed_twice(before.isr, now.isr)
-                    self._leading.check_rise(machine, hosted, now.role, name, is_exact=is_exact)
+                    self._leading.check_rise(
+                        machine, hosted, now.role, name, before.offsets, is_exact=is_exact
+                    )
         self._compare(machine, hosted, log, seen, now, name)
         if before is not None and now.end < before.end:
             self._check_partition(hosted)
@@ -167,10 +170,10 @@ class ReplicaChecks:
         log = log_of(hosted)
         if page is None or log is None or state is None or state.leader_epoch != epoch:
             return
-        if log.log_end_offset < page.end:
-            self._report(
-                "I2", f"{name} leads from {log.log_end_offset} on, {page.end} is committed"
-            )
+        end = log.log_end_offset
+        missing = list(incomplete_leader(name, end=end, committed=page.end, by=page.name))
+        if missing:
+            self._report_all(missing)
             return
         for found in walk(log, machine.disk, Cursor(), end=page.end, known=page.batches):
             if not self._is_as_booked(machine, page, found):

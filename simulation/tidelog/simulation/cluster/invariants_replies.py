@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.leader import ACKS_ALL
+from tidelog.chaos.invariants.batches import BatchOrder
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import Held, log_of
 from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, CorruptMessageError
@@ -129,23 +130,22 @@ class ReplyChecks:
         is_consumer: bool,
     ) -> None:
         page = None if hosted is None or not is_consumer else self._book.page(hosted)
-        end = epoch = -1
+        order = BatchOrder()
         try:
             for header, batch in batches(result.records):
                 check_crc(header, batch)
-                if end not in (-1, header.base_offset):
-                    self._report("I8", f"{where}: {header.base_offset} follows {end}")
-                if header.partition_leader_epoch < epoch:
-                    self._report("I9", f"{where}: {header} follows epoch {epoch}")
+                for broken in order.follow(where, header):
+                    self._report(*broken)
                 if page is not None and page.batches.get(header.base_offset) != header:
                     known = page.batches.get(header.base_offset)
                     invariant = "I13" if known is None else "I7"
                     self._report(invariant, f"{where}: {header}, committed is {known}")
-                end, epoch = header.next_offset, header.partition_leader_epoch
         except CorruptMessageError as error:
             self._report("I27", f"{where}: {error}")
-        if is_consumer and end > result.high_watermark:
-            self._report("I13", f"{where} up to {end}, high watermark {result.high_watermark}")
+        if is_consumer and order.end > result.high_watermark:
+            self._report(
+                "I13", f"{where} up to {order.end}, high watermark {result.high_watermark}"
+            )
 
 
 def batches(records: bytes) -> Iterator[tuple[BatchHeader, memoryview]]:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from tidelog.chaos.faults.bit_flip import HARMLESS, Flip
+from tidelog.chaos.faults.bit_flip import HARMLESS, FlipAt
 from tidelog.chaos.faults.disk_full import DiskFull
 from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.power import EndAtWrite, PowerCut
+from tidelog.chaos.faults.slow_disks import SlowDisks
 from tidelog.chaos.story.scene import Scene
+from tidelog.log.file_names import LOG
 from tidelog.simulation.cluster.budget import folder_of
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import has_failed_log, is_unguarded, vouched_bytes
@@ -40,39 +43,27 @@ class MachineFaults:
 
     async def _power_cut(self) -> None:
         victim = self._actions.victim()
-        if self._actions.cut_power(victim):
-            self._actions.count("power_cut", f"node {victim}")
-            await self._actions.start_later(victim)
+        if self._world.budget.may_lose_power(victim):
+            async with lasting(self._scene, PowerCut(victim)):
+                await self._actions.stay_down()
 
     async def _crash_at_write(self) -> None:
         victim = self._actions.victim()
-        budget = self._world.budget
-        if not self._may_strike_disk(victim) or not budget.may_lose_power(victim):
-            return
-        number = self._actions.random.randrange(1, OPERATIONS_MAX)
-        self._actions.count("crash_at_write", f"node {victim}, operation {number} from now")
-        budget.plan_cut(victim)
-        self._world.machine(victim).disk.crash_at(number)
-        await self._until_cut(victim)
-        budget.cancel_cut(victim)
+        if self._may_strike_disk(victim) and self._world.budget.may_lose_power(victim):
+            await self._end_at_write(victim, has_power_cut=True)
 
     async def _kill_at_write(self) -> None:
         victim = self._actions.victim()
         if self._may_strike_disk(victim):
-            number = self._actions.random.randrange(1, OPERATIONS_MAX)
-            self._actions.count("kill_at_write", f"node {victim}, operation {number} from now")
-            self._world.machine(victim).disk.faults.end_at(number)
-            await self._until_cut(victim)
+            await self._end_at_write(victim, has_power_cut=False)
 
-    async def _until_cut(self, victim: int) -> None:
+    async def _end_at_write(self, victim: int, *, has_power_cut: bool) -> None:
         """Until the disk ended the process, or something else did, or nothing for long."""
         machine = self._world.machine(victim)
-        self._actions.disks_struck.add(victim)
-        host = machine.host
-        await self._actions.until(lambda: machine.host is not host, within_s=4.0)
-        if machine.disk.faults.is_cut_due:
-            machine.disk.faults.heal()
-        self._actions.disks_struck.discard(victim)
+        host, number = machine.host, self._actions.random.randrange(1, OPERATIONS_MAX)
+        with self._actions.disks.holding(victim):
+            async with lasting(self._scene, EndAtWrite(victim, number, has_power_cut)):
+                await self._actions.until(lambda: machine.host is not host, within_s=4.0)
         await self._actions.start_later(victim)
 
     async def _last_standing(self) -> None:
@@ -110,22 +101,21 @@ class MachineFaults:
         is_harmless = name.endswith(HARMLESS)
         if is_harmless or self._world.budget.may_damage(node_id, topic, state.partition):
             path = f"{folder}/{name}"
-            flip = self._flip(node_id, topic, state.partition, path)
-            if flip is None:
+            fault = self._flip(node_id, topic, state.partition, path)
+            if fault is None:
                 return
-            self._actions.count("bit_flip", f"node {node_id} {path} byte {flip.byte}")
-            if not is_harmless:
-                self._world.budget.note_flip(topic, state.partition, flip)
+            await fault.inject(self._scene)
+            if not is_harmless and not name.endswith(LOG) and fault.flip is not None:
+                self._world.budget.note_flip(topic, state.partition, fault.flip)
 
-    def _flip(self, node_id: int, topic: str, partition: int, path: str) -> Flip | None:
-        """Flip a bit; None for a byte whose change nothing could notice."""
+    def _flip(self, node_id: int, topic: str, partition: int, path: str) -> FlipAt | None:
+        """Draw a bit; None for a byte whose change nothing could notice."""
         machine, random = self._world.machine(node_id), self._actions.random
         byte, bit = random.randrange(0, machine.disk.length(path)), random.randrange(0, 8)
         is_vouched = byte < vouched_bytes(machine, topic, partition, path)
         if path.endswith(".log") and not is_vouched and is_unguarded(machine.disk, path, byte):
             return None
-        machine.disk.flip(path, byte, bit)
-        return Flip(node_id, path, byte, *machine.disk.look(path, byte, 1))
+        return FlipAt(node_id, path, byte, bit)
 
     # Errors
 
@@ -134,10 +124,9 @@ class MachineFaults:
         if not self._may_strike_disk(victim):
             return
         room_bytes = self._actions.random.randrange(0, 4096)
-        self._actions.disks_struck.add(victim)
-        async with lasting(self._scene, DiskFull(victim, room_bytes)):
-            await self._actions.last(0.3, 4.0)
-        self._actions.disks_struck.discard(victim)
+        with self._actions.disks.holding(victim):
+            async with lasting(self._scene, DiskFull(victim, room_bytes)):
+                await self._actions.last(0.3, 4.0)
         await self._mend(victim)
 
     async def _disk_error(self) -> None:
@@ -155,14 +144,13 @@ class MachineFaults:
         action = self._actions.one_of(("read", "write", "sync" if may_lose else "write"))
         path = f"{folder}/{logs[-1]}"
         self._actions.count("disk_error", f"node {victim}: {action} {path}")
-        self._actions.disks_struck.add(victim)
         if action == "sync":
             self._world.budget.note_failed_sync(victim, topic, state.partition)
-        disk.faults.fail(action, path, spared=self._actions.random.randrange(0, 4), count=1)
         machine = self._world.machine(victim)
-        await self._actions.until(lambda: has_failed_log(machine), within_s=3.0)
-        disk.faults.heal()
-        self._actions.disks_struck.discard(victim)
+        with self._actions.disks.holding(victim):
+            disk.faults.fail(action, path, spared=self._actions.random.randrange(0, 4), count=1)
+            await self._actions.until(lambda: has_failed_log(machine), within_s=3.0)
+            disk.faults.heal()
         await self._mend(victim)
 
     async def _mend(self, victim: int) -> None:
@@ -173,11 +161,10 @@ class MachineFaults:
     async def _slow_disk(self) -> None:
         victim = self._actions.victim()
         latency_s = self._actions.random.uniform(0.02, 0.6)
-        disk = self._world.machine(victim).disk
-        self._actions.count("slow_disk", f"node {victim}: {latency_s:.3f} s a sync")
-        disk.slow_down(latency_s)
-        await self._actions.last(0.5, 4.0)
-        disk.slow_down(self._world.config.sync_latency_s_max)
+        label = f"node {victim}: {latency_s:.3f} s a sync"
+        disk = SlowDisks([victim], latency_s, kind="slow_disk", label=label)
+        async with lasting(self._scene, disk):
+            await self._actions.last(0.5, 4.0)
 
     def _may_strike_disk(self, node_id: int) -> bool:
-        return self._world.is_up(node_id) and node_id not in self._actions.disks_struck
+        return self._world.is_up(node_id) and self._actions.disks.is_free(node_id)
