@@ -7,15 +7,15 @@ as its transport; what no broker does is done on the way, by `meddler`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.client.loop_peers import Host, LoopPeers, keep_tasks_of_hosts
 from tests.client.meddler import Meddler
 
 from tidelog.core.chance import SeededRandom
-from tidelog.core.errors import CallFailedError
+from tidelog.core.errors import CallFailedError, TidelogError
 from tidelog.core.system import SystemClock
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.config import ControllerConfig
@@ -188,17 +188,19 @@ class RealTopic:
 
 
 class RealCluster(Meddler):
-    """Get one by `started`; its nodes end with the loop."""
+    """Get one that runs by `started`."""
 
-    def __init__(self, controller: ControllerConfig, *, auto_create: bool) -> None:
+    def __init__(self, *, auto_create: bool = True, **controller: Any) -> None:
         self.hosts: dict[str, Host] = {}
         self.direct = LoopPeers(self.hosts)
         """A way to the nodes on which nothing is counted, and nothing happens."""
         super().__init__(self.direct)
         self.machines = {node_id: Machine(node_id) for node_id in (CONTROLLER_ID, *ADDRESSES)}
-        self._controller = controller
+        options = {"default_replication_factor": 3, **controller}
+        self._controller = ControllerConfig(cluster_id=CLUSTER_ID, **options)
         self._auto_create = auto_create
-        self._moves: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[None]] = set()
+        self._electing = asyncio.Lock()
 
     async def start(self, node_id: int) -> None:
         """Start a node that is down, and wait until it serves."""
@@ -286,10 +288,19 @@ class RealCluster(Meddler):
 
     def move(self, name: str, partition: int, *, leader_id: int | None) -> asyncio.Task[None]:
         """Elect another member of the ISR, or nobody; await the task to wait until all know."""
-        task = self.machines[CONTROLLER_ID].host.begin(self._elect(name, partition, leader_id))
-        self._moves.add(task)
-        task.add_done_callback(self._moves.discard)
+        return self.beside(self._elect(name, partition, leader_id))
+
+    def beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Have work done beside the test; `rest` waits for it."""
+        task = self.machines[CONTROLLER_ID].host.begin(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
         return task
+
+    async def rest(self) -> None:
+        """Wait until all that was begun is done, and every broker acts by it."""
+        await asyncio.gather(*self._beside)
+        await self.settle()
 
     async def failed_over(self) -> None:
         """Wait until live brokers lead what the killed ones did."""
@@ -322,8 +333,24 @@ class RealCluster(Meddler):
         )
 
     async def _elect(self, name: str, number: int, leader_id: int | None) -> None:
+        async with self._electing:
+            while True:
+                change = self._election(name, number, leader_id)
+                try:
+                    await self.quorum._active.commit(
+                        [MetadataRecord(partition_change=change)],
+                        base_offset=self.image.offset,
+                        term=self.quorum.term,
+                    )
+                    break
+                except TidelogError:  # another change came first
+                    await asyncio.sleep(POLL_S)
+        await self.settle()
+
+    def _election(self, name: str, number: int, leader_id: int | None) -> PartitionChangeRecord:
         before = self.image.partition(name, number)
         assert before is not None
+        assert leader_id is None or leader_id in before.isr
         change = PartitionChangeRecord(
             topic_id=self.image.topics[name].topic_id,
             partition=number,
@@ -337,12 +364,7 @@ class RealCluster(Meddler):
             change.leader_id = leader_id
         else:
             change.last_known_leader_id = before.leader_id or before.last_known_leader_id or 0
-        await self.quorum._active.commit(
-            [MetadataRecord(partition_change=change)],
-            base_offset=self.image.offset,
-            term=self.quorum.term,
-        )
-        await self.settle()
+        return change
 
     async def _ask(self, method: Any, request: Any) -> Any:  # of any command of the controllers
         address = next(a for a in ADDRESSES.values() if self.hosts[a].services is not None)
@@ -365,12 +387,17 @@ class RealCluster(Meddler):
         )
 
 
+ClusterT = TypeVar("ClusterT", bound=RealCluster)
+
+
 async def started(*, auto_create: bool = True, **controller: Any) -> RealCluster:
     """A cluster that serves; `controller` are fields of its `ControllerConfig`."""
+    return await start_all(RealCluster(auto_create=auto_create, **controller))
+
+
+async def start_all(cluster: ClusterT) -> ClusterT:
+    """Start every node; they end with the loop."""
     keep_tasks_of_hosts()
-    options = {"default_replication_factor": 3, **controller}
-    config = ControllerConfig(cluster_id=CLUSTER_ID, **options)
-    cluster = RealCluster(config, auto_create=auto_create)
     await cluster.start(CONTROLLER_ID)
     await asyncio.gather(*map(cluster.start, ADDRESSES))
     return cluster
@@ -389,4 +416,8 @@ def encoded(values: Sequence[bytes], **fields: Any) -> bytes:  # fields of encod
 
 
 def _kafkas(configs: Mapping[str, object]) -> dict[str, str]:
-    return {key.replace("_", "."): str(value) for key, value in configs.items()}
+    texts = {True: "true", False: "false"}
+    return {
+        key.replace("_", "."): texts[value] if isinstance(value, bool) else str(value)
+        for key, value in configs.items()
+    }
