@@ -42,6 +42,8 @@ class Meddler:
         self.mishaps: deque[Mishap] = deque()
         self.before_answer: Callable[[str], None] = lambda _: None
         """Called with the method when the work of a call is done."""
+        self.spoil: Callable[[str, Any], None] = lambda _method, _answer: None
+        """Called with the method and each answer on its way, which it may change."""
         self.streams: list[MeddledProduceStream] = []
         self.works_on_after_break = False
         """Whether a broker works on what came on a stream that broke."""
@@ -68,6 +70,7 @@ class Meddler:
         else:
             response = await self._transport.call(address, method, request, timeout_ms=timeout_ms)
         self.finish(address, method.name, mishap)
+        self.spoil(method.name, response)
         return response
 
     async def open_stream(self, address: str, method: Method[Any, Any]) -> Any:  # of either kind
@@ -304,6 +307,7 @@ class MeddledFetchStream:
                         self._wanted.pop((one.topic, one.partition), None)
                 mishap, self._mishap = self._mishap, None
                 self._meddler.finish(self._address, "Fetch", mishap)
+                self._meddler.spoil("Fetch", response)
                 self._arrived.put_nowait(response)
         except TidelogError as error:
             self._fail(CallFailedError(f"the stream broke: {error}"))

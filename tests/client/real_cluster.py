@@ -7,7 +7,7 @@ as its transport; what no broker does is done on the way, by `meddler`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ from tidelog.node.data_directory import format_or_check
 from tidelog.node.server import Node, Ports, build_node
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.transport import RaftReceiver
-from tidelog.records.batch import BatchHeader, iter_batches, parse_header
+from tidelog.records.batch import BatchHeader, assign_offsets, iter_batches, parse_header
 from tidelog.records.records import Record, encode_batch, iter_records
 from tidelog.simulation.engine.disk import SimDisk
 from tidelog.v1 import common_pb2
@@ -37,9 +37,9 @@ from tidelog.v1.admin_pb2 import (
     DeleteTopicsRequest,
     NewTopic,
 )
-from tidelog.v1.data_pb2 import ProduceRequest
+from tidelog.v1.data_pb2 import DeleteRecordsRequest, ProduceRequest
 from tidelog.v1.metadata_records_pb2 import MetadataRecord, PartitionChangeRecord
-from tidelog.v1.methods import ALTER_CONFIGS, CREATE_TOPICS, DELETE_TOPICS, PRODUCE
+from tidelog.v1.methods import ALTER_CONFIGS, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS, PRODUCE
 from tidelog.v1.raft_pb2 import RaftMessage
 
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
@@ -143,15 +143,15 @@ class RealPartition:
         return self.cluster.log(leader_id or image.replicas[0], self.topic, self.number)
 
     @property
-    def batches(self) -> list[bytes]:
+    def batches(self) -> tuple[bytes, ...]:
         """Batches in the leader's log, from its start offset on."""
-        log, batches = self.log, []
+        log, batches = self.log, list[bytes]()
         offset, end = log.log_start_offset, log.log_end_offset
         while offset < end:  # a read ends with its segment
             read = log.read(offset, max_bytes=1 << 30, upper_bound=end)
             batches += [bytes(batch) for _, batch in iter_batches(bytes(read.records))]
             offset = read.next_offset
-        return batches
+        return tuple(batches)
 
     def headers(self) -> list[BatchHeader]:
         """Headers of the batches."""
@@ -177,6 +177,32 @@ class RealPartition:
         (result,) = response.partitions
         assert result.error.code == common_pb2.NONE, result.error
         return result.base_offset
+
+    async def delete_before(self, offset: int) -> None:
+        """Delete the records below an offset."""
+        request = DeleteRecordsRequest(timeout_ms=PATIENCE_MS)
+        request.partitions.add(topic=self.topic, partition=self.number, offset=offset)
+        response = await self.cluster.direct.call(
+            ADDRESSES[self.leader_id or 0], DELETE_RECORDS, request, timeout_ms=PATIENCE_MS
+        )
+        assert response.partitions[0].low_watermark == offset
+
+    async def lay(self, batches: Iterable[bytes]) -> None:
+        """Have every replica hold these batches, as after compaction, and elect the next one."""
+        image = self.image
+        for node_id in image.replicas:
+            log = self.cluster.log(node_id, self.topic, self.number)
+            for header, batch in map(_alone, batches):
+                _, pieces = assign_offsets(
+                    [(header, batch)],
+                    base_offset=header.base_offset,
+                    leader_epoch=image.leader_epoch,
+                )
+                log.append_as_follower(b"".join(pieces))
+        leader_id = next(one for one in image.isr if one != image.leader_id)
+        await self.cluster.move(self.topic, self.number, leader_id=leader_id)
+        end = self.log.log_end_offset
+        await until(lambda: self.log.high_watermark == end)
 
 
 @dataclass(frozen=True)
@@ -413,6 +439,11 @@ async def until(condition: Callable[[], bool]) -> None:
 def encoded(values: Sequence[bytes], **fields: Any) -> bytes:  # fields of encode_batch
     """One batch of records without keys."""
     return encode_batch([Record(0, 1_000, None, value) for value in values], **fields)
+
+
+def _alone(batch: bytes) -> tuple[BatchHeader, memoryview]:
+    (found,) = iter_batches(batch)
+    return found
 
 
 def _kafkas(configs: Mapping[str, object]) -> dict[str, str]:
