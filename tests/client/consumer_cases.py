@@ -1,19 +1,19 @@
-"""What tests of the consumer share: a consumer of a fake cluster, topics to read, ways to read."""
+"""What tests of the consumer share: a consumer of a cluster, topics to read, ways to read."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, encoded
-from tests.client.fake_partition import FakeTopic
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, RealTopic, encoded
 
 from tidelog.client import Consumer, Record
+from tidelog.net.transport import Transport
 
 WAIT_MS = 5_000
 
 
-def consumer(cluster: FakeCluster, **options: Any) -> Consumer:  # options of Consumer
+def consumer(cluster: Transport, **options: Any) -> Consumer:  # options of Consumer
     options = {
         "retry_backoff_ms": 1,
         "retry_backoff_max_ms": 5,
@@ -23,12 +23,12 @@ def consumer(cluster: FakeCluster, **options: Any) -> Consumer:  # options of Co
     return Consumer(BOOTSTRAP, transport=cluster, **options)
 
 
-def filled(cluster: FakeCluster, *, partitions: int = 1, batches: int = 4) -> FakeTopic:
+async def filled(cluster: RealCluster, *, partitions: int = 1, batches: int = 4) -> RealTopic:
     """Topic t with batches of five records whose values are their offsets."""
-    topic = cluster.create("t", partitions=partitions)
+    topic = await cluster.create("t", partitions=partitions)
+    whole = [encoded([b"%d" % (5 * number + n) for n in range(5)]) for number in range(batches)]
     for state in topic.partitions:
-        for number in range(batches):
-            state.append(encoded([b"%d" % (5 * number + n) for n in range(5)]))
+        await state.append(b"".join(whole))
     return topic
 
 

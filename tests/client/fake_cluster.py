@@ -28,8 +28,6 @@ from tidelog.v1.methods import FETCH_STREAM, PRODUCE_STREAM, Method, Request, Re
 
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
 CONTROLLER = ControllerConfig(cluster_id="fake")
-PRODUCE_TURNS = 10
-"""How many turns of the loop a Produce takes, so that others could overtake it."""
 BOOTSTRAP = ",".join(ADDRESSES.values())
 
 
@@ -70,12 +68,6 @@ class FakeCluster:
         self.producer_ids = 0
         """The last one given out."""
         self.streams: list[FakeStream] = []
-        self.works_on_after_break = False
-        """Whether what came on a stream that broke is worked on, though nobody hears of it."""
-        self.answer_turns: Callable[[], int] = lambda: 0
-        """How many turns of the loop an answer is on its way on a stream."""
-        self.in_flight: dict[str, int] = {}
-        self.most_in_flight = 0
         self._topics_created = 0
         self._appended = asyncio.Event()
 
@@ -130,13 +122,6 @@ class FakeCluster:
         if mishap is not None and not mishap.is_after_work and mishap.error is not None:
             raise mishap.error
         code = common_pb2.NONE if mishap is None else mishap.code
-        if method.name == "Produce":
-            key = address
-            self.in_flight[key] = self.in_flight.get(key, 0) + 1
-            self.most_in_flight = max(self.most_in_flight, self.in_flight[key])
-            for _ in range(PRODUCE_TURNS):
-                await asyncio.sleep(0)
-            self.in_flight[key] -= 1
         handlers: dict[str, Any] = {  # one handler a request type
             "Produce": self._produce,
             "Fetch": self._fetch,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from tidelog.client.errors import CallFailedError, TidelogError
@@ -14,9 +13,6 @@ from tidelog.v1.methods import FETCH, PRODUCE
 
 class Cluster(Protocol):
     """What works on the requests."""
-
-    works_on_after_break: bool
-    answer_turns: Callable[[], int]
 
     async def call(
         self, address: str, method: Any, request: Any, *, timeout_ms: int
@@ -60,10 +56,9 @@ class FakeStream:
         if self._end is None:
             self._end = error
             self._news.set()
-            if not self._cluster.works_on_after_break:
-                for task in self._working:
-                    if task is not asyncio.current_task():
-                        task.cancel()
+            for task in self._working:
+                if task is not asyncio.current_task():
+                    task.cancel()
 
     async def _work(self, request: data_pb2.ProduceRequest) -> None:
         try:
@@ -72,8 +67,6 @@ class FakeStream:
             self.fail(CallFailedError(f"the stream broke: {error}"))
         else:
             response.correlation_id = request.correlation_id
-            for _ in range(self._cluster.answer_turns()):
-                await asyncio.sleep(0)
             if self._end is None:
                 self._answers.append(response)
                 self._news.set()

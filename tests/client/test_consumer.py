@@ -1,17 +1,19 @@
-"""The consumer against a fake cluster: order, seeks, resets, leader changes, corruption, bounds."""
+"""The consumer against a real broker: order, seeks, resets, leader changes, corruption, bounds."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, consumer, filled
-from tests.client.fake_cluster import FakeCluster, Mishap, encoded
-from tests.client.fake_partition import FakeTopic
 from tests.client.hasty_clock import HastyClock
+from tests.client.loop_peers import LoopPeers
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import RealCluster, RealTopic, encoded, started
 
 from tidelog.client import Consumer, TopicPartition, errors
-from tidelog.records.batch import parse_header
+from tidelog.records.batch import iter_batches, parse_header
 from tidelog.records.records import encode_filler, iter_records, rebuild_batch
 from tidelog.v1 import common_pb2
 
@@ -29,8 +31,8 @@ async def read(c: Consumer, count: int) -> list[int]:
 
 
 async def test_iteration_hands_out_every_record_in_order() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     got = []
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
@@ -42,19 +44,19 @@ async def test_iteration_hands_out_every_record_in_order() -> None:
 
 
 async def test_records_appended_later_arrive() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster, batches=1)
+    cluster = await started()
+    topic = await filled(cluster, batches=1)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         assert await read(c, 5) == [0, 1, 2, 3, 4]
         assert await c.getmany(timeout_ms=1) == []
-        topic.partitions[0].append(encoded([b"5"]))
+        await topic.partitions[0].append(encoded([b"5"]))
         assert await read(c, 1) == [5]
 
 
 async def test_partitions_of_all_leaders_are_read() -> None:
-    cluster = FakeCluster()
-    filled(cluster, partitions=6)
+    cluster = await started()
+    await filled(cluster, partitions=6)
     async with consumer(cluster) as c:
         c.assign(("t", p) for p in range(6))
         got = await read(c, 120)
@@ -62,20 +64,24 @@ async def test_partitions_of_all_leaders_are_read() -> None:
 
 
 async def test_what_compaction_left_is_read_past_batches_without_records() -> None:
-    cluster = FakeCluster()
-    batches = filled(cluster).partitions[0].batches
+    cluster = await started()
+    topic = await cluster.create("t")
+    batches = [
+        encoded([b"%d" % n for n in range(at, at + 5)], base_offset=at) for at in range(0, 20, 5)
+    ]
     for place, kept in ((0, slice(1, 5, 2)), (1, slice(0)), (3, slice(4, 5))):
         records = list(iter_records(batches[place]))[kept]
         header = parse_header(batches[place])
         batches[place] = rebuild_batch(header, records, delete_horizon_ms=None)
+    await topic.partitions[0].lay(batches)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         assert await read(c, 8) == [1, 3, *range(10, 15), 19]
 
 
 async def test_seek_into_a_batch_skips_the_records_before() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         c.seek(("t", 0), 7)
@@ -83,9 +89,9 @@ async def test_seek_into_a_batch_skips_the_records_before() -> None:
         assert await c.position(("t", 0)) == 10
 
 
-def compacted(cluster: FakeCluster) -> FakeTopic:
+async def compacted(cluster: RealCluster) -> RealTopic:
     """Offsets 0 to 39, of which compaction left the records 3, 12 and 14."""
-    topic = cluster.create("t")
+    topic = await cluster.create("t")
     whole = [encoded([b"%d" % n for n in range(at, at + 5)], base_offset=at) for at in (0, 10)]
     kept = [
         rebuild_batch(
@@ -95,13 +101,7 @@ def compacted(cluster: FakeCluster) -> FakeTopic:
         )
         for batch, horizon_ms in zip(whole, (None, 5_000), strict=True)
     ]
-    topic.partitions[0].batches = [
-        kept[0],
-        filler(5, 9),
-        kept[1],
-        filler(15, 34),
-        filler(35, 39),
-    ]
+    await topic.partitions[0].lay([kept[0], filler(5, 9), kept[1], filler(15, 34), filler(35, 39)])
     return topic
 
 
@@ -115,21 +115,21 @@ def filler(base_offset: int, last_offset: int) -> bytes:
 async def test_offsets_that_compaction_left_empty_are_passed(
     max_partition_fetch_bytes: int,
 ) -> None:
-    cluster = FakeCluster()
-    topic = compacted(cluster)
+    cluster = await started()
+    topic = await compacted(cluster)
     async with consumer(cluster, max_partition_fetch_bytes=max_partition_fetch_bytes) as c:
         c.assign([("t", 0)])
         assert await read(c, 3) == [3, 12, 14]
         async with asyncio.timeout(WAIT_MS / 1000):
             while await c.position(("t", 0)) < 40:
                 assert await c.getmany(timeout_ms=1) == []
-        topic.partitions[0].append(encoded([b"40"]))
+        await topic.partitions[0].append(encoded([b"40"]))
         assert await read(c, 1) == [40]
 
 
 async def test_a_seek_into_what_compaction_left_empty_reads_on_behind_it() -> None:
-    cluster = FakeCluster()
-    compacted(cluster)
+    cluster = await started()
+    await compacted(cluster)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         c.seek(("t", 0), 7)
@@ -137,8 +137,8 @@ async def test_a_seek_into_what_compaction_left_empty_reads_on_behind_it() -> No
 
 
 async def test_seek_voids_what_was_fetched_ahead() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         assert await read(c, 2) == [0, 1]
@@ -152,8 +152,8 @@ async def test_seek_voids_what_was_fetched_ahead() -> None:
 
 
 async def test_seek_within_an_iteration_takes_effect_at_the_next_record() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     got = []
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
@@ -167,29 +167,28 @@ async def test_seek_within_an_iteration_takes_effect_at_the_next_record() -> Non
 
 
 async def test_latest_starts_at_the_end() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster)
+    cluster = await started()
+    topic = await filled(cluster)
     async with consumer(cluster, auto_offset_reset="latest") as c:
         c.assign([("t", 0)])
         assert await c.getmany(timeout_ms=10) == []
-        topic.partitions[0].append(encoded([b"20"]))
+        await topic.partitions[0].append(encoded([b"20"]))
         assert await read(c, 1) == [20]
 
 
 async def test_offset_out_of_range_follows_the_reset_policy() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster)
+    cluster = await started()
+    topic = await filled(cluster)
     async with consumer(cluster, auto_offset_reset="earliest") as c:
         c.assign([("t", 0)])
-        topic.partitions[0].start_offset = 10
-        del topic.partitions[0].batches[:2]
+        await topic.partitions[0].delete_before(10)
         c.seek(("t", 0), 3)
         assert await read(c, 1) == [10]
 
 
 async def test_offset_out_of_range_without_a_policy_says_what_is_there() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([("t", 0)])
         c.seek(("t", 0), 99)
@@ -201,8 +200,8 @@ async def test_offset_out_of_range_without_a_policy_says_what_is_there() -> None
 
 
 async def test_no_position_and_no_policy_is_an_error() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([("t", 0)])
         with pytest.raises(errors.OffsetOutOfRangeError, match="seek first"):
@@ -210,15 +209,16 @@ async def test_no_position_and_no_policy_is_an_error() -> None:
 
 
 async def test_reading_goes_on_across_leader_changes_without_gap_or_repeat() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster)
+    cluster = await started()
+    topic = await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         assert await read(c, 8) == list(range(8))
-        cluster.move("t", 0, leader_id=3)
-        topic.partitions[0].append(encoded([b"20"]))
+        await cluster.move("t", 0, leader_id=3)
+        await topic.partitions[0].append(encoded([b"20"]))
         cluster.kill(3)
-        topic.partitions[0].append(encoded([b"21"]))
+        await cluster.failed_over()
+        await topic.partitions[0].append(encoded([b"21"]))
         assert await read(c, 14) == list(range(8, 22))
 
 
@@ -233,8 +233,8 @@ async def test_reading_goes_on_across_leader_changes_without_gap_or_repeat() -> 
     ],
 )
 async def test_passing_failures_are_retried(mishap: Mishap) -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     cluster.mishaps.append(mishap)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
@@ -242,8 +242,8 @@ async def test_passing_failures_are_retried(mishap: Mishap) -> None:
 
 
 async def test_pause_that_ends_while_nobody_looks_is_not_slept_through() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     cluster.mishaps.append(Mishap("Fetch", code=common_pb2.UNKNOWN_LEADER_EPOCH, times=5))
     async with consumer(cluster, clock=HastyClock(step_ms=1), retry_backoff_ms=2) as c:
         c.assign([("t", 0)])
@@ -251,11 +251,18 @@ async def test_pause_that_ends_while_nobody_looks_is_not_slept_through() -> None
 
 
 async def test_corrupt_batch_is_named_and_can_be_passed_by_a_seek() -> None:
-    cluster = FakeCluster()
-    state = filled(cluster).partitions[0]
-    damaged = bytearray(state.batches[1])
-    damaged[-2] ^= 0x01  # the last value: only the CRC tells
-    state.batches[1] = bytes(damaged)
+    cluster = await started()
+    await filled(cluster)
+
+    def damage(method: str, answer: Any) -> None:
+        for result in answer.partitions if method == "Fetch" else ():
+            damaged = bytearray(result.records)
+            for header, batch in iter_batches(memoryview(damaged)):
+                if header.base_offset == 5:
+                    batch[-2] ^= 0x01  # the last value: only the CRC tells
+            result.records = bytes(damaged)
+
+    cluster.spoil = damage
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         assert await read(c, 5) == [0, 1, 2, 3, 4]
@@ -267,8 +274,8 @@ async def test_corrupt_batch_is_named_and_can_be_passed_by_a_seek() -> None:
 
 
 async def test_fetches_ahead_are_bounded() -> None:
-    cluster = FakeCluster()
-    filled(cluster, batches=40)
+    cluster = await started()
+    await filled(cluster, batches=40)
     async with consumer(cluster, max_partition_fetch_bytes=1) as c:
         c.assign([("t", 0)])
         assert await read(c, 1) == [0]
@@ -279,12 +286,11 @@ async def test_fetches_ahead_are_bounded() -> None:
 
 
 async def test_no_partition_starves_behind_the_limit_of_an_answer() -> None:
-    cluster = FakeCluster()
-    topic = cluster.create("t", partitions=4)
+    cluster = await started()
+    topic = await cluster.create("t", partitions=4)
     for state in topic.partitions:
-        state.leader_id = 1
-        for _ in range(10):
-            state.append(encoded([b"0" * 100]))
+        await cluster.move("t", state.number, leader_id=1)
+        await state.append(encoded([b"0" * 100]) * 10)
     seen: dict[int, int] = {}
     async with consumer(cluster, fetch_max_bytes=100, max_partition_fetch_bytes=100) as c:
         c.assign(("t", p) for p in range(4))
@@ -296,8 +302,8 @@ async def test_no_partition_starves_behind_the_limit_of_an_answer() -> None:
 
 
 async def test_missing_topic_and_partition_are_named() -> None:
-    cluster = FakeCluster(auto_create=False)
-    filled(cluster)
+    cluster = await started(auto_create=False)
+    await filled(cluster)
     async with consumer(cluster, clock=HastyClock(step_ms=500)) as c:
         c.assign([("t", 3)])
         with pytest.raises(errors.KafkaError, match="partitions 0 to 0, not 3"):
@@ -308,8 +314,8 @@ async def test_missing_topic_and_partition_are_named() -> None:
 
 
 async def test_close_ends_iterations() -> None:
-    cluster = FakeCluster()
-    filled(cluster, batches=1)
+    cluster = await started()
+    await filled(cluster, batches=1)
     c = consumer(cluster)
     c.assign([("t", 0)])
     got = []
@@ -323,8 +329,8 @@ async def test_close_ends_iterations() -> None:
 
 
 async def test_assign_keeps_positions_of_partitions_that_stay() -> None:
-    cluster = FakeCluster()
-    filled(cluster, partitions=2)
+    cluster = await started()
+    await filled(cluster, partitions=2)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         assert await read(c, 3) == [0, 1, 2]
@@ -334,9 +340,9 @@ async def test_assign_keeps_positions_of_partitions_that_stay() -> None:
 
 
 async def test_offsets_of_both_ends() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster, partitions=2)
-    topic.partitions[1].start_offset = 5
+    cluster = await started()
+    topic = await filled(cluster, partitions=2)
+    await topic.partitions[1].delete_before(5)
     async with consumer(cluster) as c:
         partitions = [("t", 0), ("t", 1)]
         assert await c.beginning_offsets(partitions) == {
@@ -347,14 +353,14 @@ async def test_offsets_of_both_ends() -> None:
 
 
 async def test_seek_of_a_partition_not_assigned_is_refused() -> None:
-    async with consumer(FakeCluster()) as c:
+    async with consumer(LoopPeers({})) as c:
         with pytest.raises(ValueError, match="t-0 is not assigned"):
             c.seek(("t", 0), 1)
 
 
 async def test_an_iteration_goes_on_where_others_left_off_in_this_batch_or_a_later_one() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         records = aiter(c)
@@ -368,8 +374,8 @@ async def test_an_iteration_goes_on_where_others_left_off_in_this_batch_or_a_lat
 
 
 async def test_an_iteration_ends_what_a_truncation_voided() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         records = aiter(c)
@@ -381,10 +387,11 @@ async def test_an_iteration_ends_what_a_truncation_voided() -> None:
 
 
 async def test_an_iteration_is_past_a_batch_once_it_gave_its_last_record() -> None:
-    cluster = FakeCluster()
-    state = filled(cluster, batches=1).partitions[0]
-    kept = [record for record in iter_records(state.batches[0]) if record.offset in {1, 3}]
-    state.batches[0] = rebuild_batch(parse_header(state.batches[0]), kept, delete_horizon_ms=None)
+    cluster = await started()
+    (state,) = (await cluster.create("t")).partitions
+    batch = encoded([b"%d" % n for n in range(5)])
+    kept = [record for record in iter_records(batch) if record.offset in {1, 3}]
+    await state.lay([rebuild_batch(parse_header(batch), kept, delete_horizon_ms=None)])
     async with consumer(cluster) as c:
         c.assign([P0])
         records = aiter(c)

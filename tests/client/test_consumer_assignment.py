@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, consumer, filled, turns
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
 
 from tidelog.client import Consumer, errors, sync
 
@@ -21,15 +21,15 @@ READS: dict[str, Callable[[Consumer], Awaitable[object]]] = {
 
 @pytest.mark.parametrize("how", READS)
 async def test_reading_without_an_assignment_is_refused(how: str) -> None:
-    async with consumer(FakeCluster()) as c:
+    async with consumer(RealCluster()) as c:
         with pytest.raises(errors.NothingAssignedError, match="call assign first"):
             await READS[how](c)
 
 
 @pytest.mark.parametrize("how", READS)
 async def test_reading_goes_on_after_an_assignment_and_not_after_an_empty_one(how: str) -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         with pytest.raises(errors.NothingAssignedError):
             await READS[how](c)
@@ -41,8 +41,8 @@ async def test_reading_goes_on_after_an_assignment_and_not_after_an_empty_one(ho
 
 
 async def test_a_read_that_waits_learns_that_its_partitions_were_taken_back() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         reading = asyncio.create_task(c.getmany(timeout_ms=WAIT_MS))
@@ -56,8 +56,8 @@ async def test_a_read_that_waits_learns_that_its_partitions_were_taken_back() ->
 
 
 async def test_paused_partitions_are_assigned() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([("t", 0)])
         c.pause(("t", 0))
@@ -65,7 +65,7 @@ async def test_paused_partitions_are_assigned() -> None:
 
 
 def test_synchronous_consumer_is_refused_the_same_way() -> None:
-    with sync.Consumer(BOOTSTRAP, transport=FakeCluster()) as consumer:
+    with sync.Consumer(BOOTSTRAP, transport=RealCluster()) as consumer:
         with pytest.raises(errors.NothingAssignedError):
             next(iter(consumer))
         with pytest.raises(errors.NothingAssignedError):

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 
 import pytest
-from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.consumer_cases import WAIT_MS, consumer, take, turns
+from tests.client.fake_cases import fake_filled
 from tests.client.fake_cluster import ADDRESSES, FakeCluster, encoded
 
 from tidelog.client import Consumer, TopicPartition
@@ -74,7 +75,7 @@ async def test_whatever_is_cancelled_each_record_is_handed_out_once_and_in_order
     count, is_cancelled = 0, True
     while is_cancelled:
         cluster = FakeCluster()
-        filled(cluster, partitions=4)
+        fake_filled(cluster, partitions=4)
         async with consumer(cluster, max_partition_fetch_bytes=1) as c:
             c.assign(PARTITIONS)
             got: list[Place] = []
@@ -89,7 +90,7 @@ async def test_whatever_is_cancelled_each_record_is_handed_out_once_and_in_order
 
 async def test_one_consumer_survives_a_cancellation_at_every_turn_one_after_the_other() -> None:
     cluster = FakeCluster()
-    filled(cluster, partitions=4)
+    fake_filled(cluster, partitions=4)
     got: list[Place] = []
     async with consumer(cluster, max_partition_fetch_bytes=1) as c:
         c.assign(PARTITIONS)
@@ -141,7 +142,7 @@ async def test_a_close_that_is_cancelled_is_finished_by_the_next_one(is_reading:
     count, is_cancelled = 0, True
     while is_cancelled:
         cluster = FakeCluster()
-        filled(cluster, partitions=4)
+        fake_filled(cluster, partitions=4)
         c = consumer(cluster, fetch_max_wait_ms=WAIT_MS)
         c.assign(PARTITIONS)
         if is_reading:
@@ -174,7 +175,7 @@ async def test_reading_ends_when_another_task_closes() -> None:
 
 async def test_what_arrives_while_the_consumer_closes_is_not_handed_out() -> None:
     cluster = FakeCluster()
-    filled(cluster)
+    fake_filled(cluster)
     c = consumer(cluster)
     c.assign(PARTITIONS[:1])
     closing: list[asyncio.Task[None]] = []

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 from tests.client.consumer_cases import consumer, filled, take
-from tests.client.fake_cluster import FakeCluster
+from tests.client.real_cluster import started
 
 from tidelog.client import Record, TopicPartition
 
@@ -41,8 +41,8 @@ class Raising:
 
 
 async def test_each_gets_what_the_one_before_returned() -> None:
-    cluster = FakeCluster()
-    filled(cluster, batches=1)
+    cluster = await started()
+    await filled(cluster, batches=1)
     first, second = Tagging(b"a"), Tagging(b"b")
     async with consumer(cluster, interceptors=[first, second]) as c:
         c.assign([P0])
@@ -53,8 +53,8 @@ async def test_each_gets_what_the_one_before_returned() -> None:
 async def test_one_that_raises_is_logged_and_passed_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    cluster = FakeCluster()
-    filled(cluster, batches=1)
+    cluster = await started()
+    await filled(cluster, batches=1)
     with caplog.at_level(logging.ERROR):
         async with consumer(cluster, interceptors=[Raising(), Tagging(b"a")]) as c:
             c.assign([P0])
@@ -66,8 +66,8 @@ async def test_one_that_raises_is_logged_and_passed_over(
 
 
 async def test_an_iteration_goes_through_them_and_past_what_they_drop() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     got = []
     async with consumer(cluster, interceptors=[Dropping(), Raising()]) as c:
         c.assign([P0])

@@ -7,7 +7,7 @@ import gc
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
-from tests.client.fake_cluster import FakeCluster, encoded
+from tests.client.real_cluster import RealCluster, encoded, started
 
 from tidelog.client import Consumer, TopicPartition, errors
 from tidelog.client.consuming.fetcher import Chunk
@@ -16,13 +16,13 @@ P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LONG_POLL_MS = 60_000
 
 
-def fetched_partitions(cluster: FakeCluster, *, since: int) -> set[int]:
+def fetched_partitions(cluster: RealCluster, *, since: int) -> set[int]:
     """Of all Fetch requests from number `since` on."""
     requests = cluster.requests("Fetch")[since:]
     return {item.partition for request in requests for item in request.partitions}
 
 
-async def until_polled(c: Consumer, cluster: FakeCluster, partitions: set[int]) -> None:
+async def until_polled(c: Consumer, cluster: RealCluster, partitions: set[int]) -> None:
     """Until a Fetch of each of these, and of no other, has reached its leader; none has records."""
     async with asyncio.timeout(WAIT_MS / 1000):
         while fetched_partitions(cluster, since=0) != partitions:
@@ -31,8 +31,8 @@ async def until_polled(c: Consumer, cluster: FakeCluster, partitions: set[int]) 
 
 
 async def test_what_was_fetched_of_a_paused_partition_comes_in_order_once_it_is_resumed() -> None:
-    cluster = FakeCluster()
-    filled(cluster, partitions=2)
+    cluster = await started()
+    await filled(cluster, partitions=2)
     async with consumer(cluster, max_partition_fetch_bytes=1) as c:
         c.assign([P0, P1])
         first = await take(c, 1)
@@ -58,13 +58,13 @@ async def test_what_was_fetched_of_a_paused_partition_comes_in_order_once_it_is_
 
 
 async def test_nothing_is_fetched_for_a_paused_partition() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster, partitions=2)
+    cluster = await started()
+    topic = await filled(cluster, partitions=2)
     async with consumer(cluster) as c:
         c.assign([P0, P1])
         c.pause(P0)
         assert {r.partition for r in await take(c, 20)} == {1}
-        topic.partitions[1].append(encoded([b"more"]))
+        await topic.partitions[1].append(encoded([b"more"]))
         await take(c, 1)
         assert fetched_partitions(cluster, since=0) == {1}
         c.resume(P0)
@@ -72,8 +72,8 @@ async def test_nothing_is_fetched_for_a_paused_partition() -> None:
 
 
 async def test_iteration_hands_out_no_further_record_of_a_partition_paused_within_it() -> None:
-    cluster = FakeCluster()
-    filled(cluster, partitions=2)
+    cluster = await started()
+    await filled(cluster, partitions=2)
     got = []
     async with consumer(cluster) as c:
         c.assign([P0, P1])
@@ -88,10 +88,10 @@ async def test_iteration_hands_out_no_further_record_of_a_partition_paused_withi
 
 
 async def test_kept_records_do_not_keep_the_leader_from_being_asked_for_others() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster, partitions=2, batches=40)
+    cluster = await started()
+    topic = await filled(cluster, partitions=2, batches=40)
     for state in topic.partitions:
-        state.leader_id = 1
+        await cluster.move("t", state.number, leader_id=1)
     async with consumer(cluster, max_partition_fetch_bytes=1) as c:
         c.assign([P0, P1])
         await take(c, 1)
@@ -103,8 +103,8 @@ async def test_kept_records_do_not_keep_the_leader_from_being_asked_for_others()
 
 
 async def test_pausing_and_resuming_without_reading_keeps_no_more_and_more() -> None:
-    cluster = FakeCluster()
-    filled(cluster, partitions=1, batches=100)
+    cluster = await started()
+    await filled(cluster, partitions=1, batches=100)
     async with consumer(cluster, max_partition_fetch_bytes=1) as c:
         c.assign([P0])
         await take(c, 1)
@@ -118,8 +118,8 @@ async def test_pausing_and_resuming_without_reading_keeps_no_more_and_more() -> 
 
 
 async def test_a_failure_of_a_paused_partition_is_told_once_it_is_resumed() -> None:
-    cluster = FakeCluster()
-    filled(cluster, partitions=2)
+    cluster = await started()
+    await filled(cluster, partitions=2)
     async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([P0, P1])
         c.seek(P0, 99)
@@ -135,8 +135,8 @@ async def test_a_failure_of_a_paused_partition_is_told_once_it_is_resumed() -> N
 
 
 async def test_nothing_is_kept_of_a_partition_that_is_not_assigned_any_more() -> None:
-    cluster = FakeCluster()
-    filled(cluster, batches=10)
+    cluster = await started()
+    await filled(cluster, batches=10)
     async with consumer(cluster, max_partition_fetch_bytes=1) as c:
         c.assign([P0])
         await take(c, 1)
@@ -155,8 +155,8 @@ def chunks_alive() -> int:
 
 
 async def test_a_pause_survives_a_seek_and_what_was_kept_is_void() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         await take(c, 2)
@@ -170,8 +170,8 @@ async def test_a_pause_survives_a_seek_and_what_was_kept_is_void() -> None:
 
 
 async def test_a_partition_assigned_anew_is_not_paused_one_that_stays_is() -> None:
-    cluster = FakeCluster()
-    filled(cluster, partitions=2)
+    cluster = await started()
+    await filled(cluster, partitions=2)
     async with consumer(cluster) as c:
         c.assign([P0, P1])
         c.pause(P0, P1)
@@ -184,8 +184,8 @@ async def test_a_partition_assigned_anew_is_not_paused_one_that_stays_is() -> No
 
 
 async def test_a_call_that_waits_gets_what_was_kept_when_another_task_resumes() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster, fetch_max_wait_ms=LONG_POLL_MS) as c:
         c.assign([P0])
         await c.getmany()
@@ -204,8 +204,8 @@ async def test_a_call_that_waits_gets_what_was_kept_when_another_task_resumes() 
 
 async def test_pause_and_resume_leave_the_long_polls_of_other_leaders_alone() -> None:
     """Partition 0 has leader 1 for itself; nothing comes, so every poll is a long one."""
-    cluster = FakeCluster()
-    cluster.create("t", partitions=2)
+    cluster = await started()
+    await cluster.create("t", partitions=2)
     async with consumer(cluster, fetch_max_wait_ms=LONG_POLL_MS) as c:
         c.assign([P0, P1])
         await until_polled(c, cluster, {0, 1})
@@ -217,14 +217,14 @@ async def test_pause_and_resume_leave_the_long_polls_of_other_leaders_alone() ->
 
 
 async def test_resume_ends_the_long_poll_that_keeps_its_leader_busy_without_it() -> None:
-    cluster = FakeCluster()
-    topic = cluster.create("t", partitions=4)
+    cluster = await started()
+    topic = await cluster.create("t", partitions=4)
     async with consumer(cluster, fetch_max_wait_ms=LONG_POLL_MS) as c:
         c.assign([("t", 0), ("t", 1), ("t", 3)])
         c.pause(("t", 3))
         await until_polled(c, cluster, {0, 1})
         asked = len(cluster.requests("Fetch"))
-        topic.partitions[3].append(encoded([b"x"]))
+        await topic.partitions[3].append(encoded([b"x"]))
         c.resume(("t", 3))
         assert [r.value for r in await take(c, 1)] == [b"x"]
         assert 1 not in fetched_partitions(cluster, since=asked), "another leader's"

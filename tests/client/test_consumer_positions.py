@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
-from tests.client.fake_cluster import FakeCluster, Mishap, encoded
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import ADDRESSES, RealCluster, encoded, started
 
 from tidelog.client import TopicPartition, errors
 from tidelog.records.batch import parse_header
@@ -17,18 +18,18 @@ P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 HOUR_MS = 3_600_000
 
 
-def hourly(cluster: FakeCluster) -> None:
+async def hourly(cluster: RealCluster) -> None:
     """Two partitions with a batch of two records per hour from 1970 on: 6 records, and 2."""
-    topic = cluster.create("t", partitions=2)
+    topic = await cluster.create("t", partitions=2)
     for state, hours in zip(topic.partitions, (3, 1), strict=True):
         for hour in range(hours):
             at = (hour * HOUR_MS, hour * HOUR_MS + 1)
-            state.append(encode_batch([Record(0, ms, None, b"x") for ms in at]))
+            await state.append(encode_batch([Record(0, ms, None, b"x") for ms in at]))
 
 
 async def test_seek_to_time_goes_to_the_first_record_at_or_after_it_and_else_to_the_end() -> None:
-    cluster = FakeCluster()
-    hourly(cluster)
+    cluster = await started()
+    await hourly(cluster)
     async with consumer(cluster) as c:
         c.assign([P0, P1])
         await take(c, 8)
@@ -41,8 +42,8 @@ async def test_seek_to_time_goes_to_the_first_record_at_or_after_it_and_else_to_
 
 
 async def test_seek_to_time_that_fails_moves_nothing() -> None:
-    cluster = FakeCluster()
-    hourly(cluster)
+    cluster = await started()
+    await hourly(cluster)
     async with consumer(cluster) as c:
         c.assign([P0, P1])
         c.seek(P0, 1)
@@ -56,9 +57,9 @@ async def test_seek_to_time_that_fails_moves_nothing() -> None:
 
 
 async def test_tail_positions_each_partition_before_its_end_but_not_before_its_log_start() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster, partitions=2)
-    topic.partitions[1].start_offset = 18
+    cluster = await started()
+    topic = await filled(cluster, partitions=2)
+    await topic.partitions[1].delete_before(18)
     async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([P0, P1])
         await c.tail([P0, P1], 3)
@@ -66,19 +67,19 @@ async def test_tail_positions_each_partition_before_its_end_but_not_before_its_l
         assert got == [(0, 17), (0, 18), (0, 19), (1, 18), (1, 19)]
         await c.tail([P0], 0)
         assert await c.getmany(timeout_ms=1) == []
-        topic.partitions[0].append(encoded([b"new"]))
+        await topic.partitions[0].append(encoded([b"new"]))
         assert [r.value for r in await take(c, 1)] == [b"new"]
         with pytest.raises(ValueError, match="negative"):
             await c.tail([P0], -1)
 
 
 async def test_lag_follows_the_position_without_a_call() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster, partitions=2)
+    cluster = await started()
+    topic = await filled(cluster, partitions=2)
     async with consumer(cluster) as c:
         c.assign([P0, P1])
         await take(c, 40)
-        topic.partitions[0].append(encoded([b"20", b"21", b"22"]))
+        await topic.partitions[0].append(encoded([b"20", b"21", b"22"]))
         await take(c, 1)
         asked = len(cluster.calls) - len(cluster.requests("Fetch"))
         assert await c.lag() == {P0: 2, P1: 0}
@@ -89,8 +90,8 @@ async def test_lag_follows_the_position_without_a_call() -> None:
 
 
 async def test_lag_is_looked_up_before_the_first_fetch_and_while_paused() -> None:
-    cluster = FakeCluster()
-    topic = filled(cluster)
+    cluster = await started()
+    topic = await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         c.seek(P0, 4)
@@ -99,9 +100,9 @@ async def test_lag_is_looked_up_before_the_first_fetch_and_while_paused() -> Non
         assert await c.lag() == {P0: 0}
         c.pause(P0)
         await turns(5)
-        topic.partitions[0].append(encoded([b"20"]))
+        await topic.partitions[0].append(encoded([b"20"]))
         await c.getmany(timeout_ms=30)
-        topic.partitions[0].append(encoded([b"21"]))
+        await topic.partitions[0].append(encoded([b"21"]))
         assert await c.lag() == {P0: 2}
 
 
@@ -109,11 +110,11 @@ async def test_lag_is_looked_up_before_the_first_fetch_and_while_paused() -> Non
 async def test_position_and_lag_go_to_the_end_of_a_batch_whose_last_records_were_compacted_away(
     max_records: int | None,
 ) -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     whole = encode_batch([Record(0, 1_000 + n, b"k%d" % n, b"v") for n in range(5)])
     kept = list(iter_records(whole))[:3:2]
     compacted = rebuild_batch(parse_header(whole), kept, delete_horizon_ms=None)
-    cluster.create("t").partitions[0].batches.append(compacted)
+    await (await cluster.create("t")).partitions[0].lay([compacted])
     async with consumer(cluster) as c:
         c.assign([P0])
         offsets = list[int]()
@@ -129,24 +130,26 @@ async def test_position_and_lag_go_to_the_end_of_a_batch_whose_last_records_were
 
 
 async def test_lag_of_a_topic_made_anew_does_not_count_from_the_old_end() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         await take(c, 20)
         c.seek_to_beginning()
-        cluster.create("t").partitions[0].append(encoded([b"only"]))
+        await cluster.delete("t")
+        await (await cluster.create("t")).partitions[0].append(encoded([b"only"]))
         assert await c.lag() == {P0: 1}
 
 
 async def test_lag_is_looked_up_once_the_application_was_told_that_its_topic_is_another() -> None:
-    cluster = FakeCluster()
-    filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([P0])
         c.seek(P0, 0)
         await take(c, 20)
-        cluster.create("t").partitions[0].append(encoded([b"only"]))
+        await cluster.delete("t")
+        await (await cluster.create("t")).partitions[0].append(encoded([b"only"]))
         with pytest.raises(errors.KafkaError, match="deleted and recreated"):
             await c.getmany(timeout_ms=WAIT_MS)
         c.seek(P0, 0)
@@ -154,9 +157,9 @@ async def test_lag_is_looked_up_once_the_application_was_told_that_its_topic_is_
 
 
 async def test_a_look_up_that_nobody_answers_ends_with_the_time_of_the_call() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    cluster.alive = dict.fromkeys(cluster.alive, False)
+    cluster = await started()
+    await cluster.create("t")
+    cluster.cut_off.update(ADDRESSES.values())
     async with consumer(cluster, api_timeout_ms=30) as c:
         c.assign([P0])
         with pytest.raises(errors.TidelogError):

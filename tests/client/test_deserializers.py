@@ -7,7 +7,7 @@ from typing import Any, assert_type
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, filled
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, encoded
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, encoded, started
 
 from tidelog.client import Consumer, Record, RecordBatch, TopicPartition, errors
 from tidelog.records.records import Record as LogRecord
@@ -24,16 +24,16 @@ def parsed(_topic: str, data: bytes | None) -> Any:  # what JSON holds
     return None if data is None else json.loads(data)
 
 
-def numbers(cluster: FakeCluster) -> Consumer[bytes | None, int]:
+def numbers(cluster: RealCluster) -> Consumer[bytes | None, int]:
     c = Consumer(BOOTSTRAP, transport=cluster, value_deserializer=number, fetch_max_wait_ms=20)
     c.assign([P0])
     return c
 
 
 async def test_key_and_value_are_what_the_callables_return_of_topic_and_bytes() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     records = [LogRecord(0, 5, b"k", b'{"a": 1}', (("h", b"x"),)), LogRecord(0, 6, None, None)]
-    cluster.create("t").partitions[0].append(encode_batch(records))
+    await (await cluster.create("t")).partitions[0].append(encode_batch(records))
     seen: list[tuple[str, bytes | None]] = []
 
     def noted(topic: str, data: bytes | None) -> tuple[str, bytes | None]:
@@ -58,7 +58,7 @@ async def test_key_and_value_are_what_the_callables_return_of_topic_and_bytes() 
 
 async def test_types_follow_the_deserializers_and_are_bytes_without() -> None:
     """Checked by mypy: at run time it only has to be callable."""
-    cluster = FakeCluster()
+    cluster = await started()
     async with Consumer(BOOTSTRAP, transport=cluster) as plain, numbers(cluster) as numbered:
         assert_type(plain, Consumer[bytes | None, bytes | None])
         assert_type(await numbered.getmany(), list[Record[bytes | None, int]])
@@ -66,8 +66,8 @@ async def test_types_follow_the_deserializers_and_are_bytes_without() -> None:
 
 
 async def test_without_any_the_bytes_are_left_alone() -> None:
-    cluster = FakeCluster()
-    filled(cluster, batches=1)
+    cluster = await started()
+    await filled(cluster, batches=1)
     async with Consumer(BOOTSTRAP, transport=cluster, key_deserializer=parsed) as c:
         c.assign([P0])
         assert [(r.key, r.value) for r in await c.getmany(timeout_ms=WAIT_MS)] == [
@@ -77,13 +77,13 @@ async def test_without_any_the_bytes_are_left_alone() -> None:
 
 @pytest.mark.parametrize("bad_at", [0, 2, 4])
 async def test_a_failure_names_the_record_and_the_position_stays_at_it(bad_at: int) -> None:
-    cluster = FakeCluster()
-    state = cluster.create("t").partitions[0]
+    cluster = await started()
+    state = (await cluster.create("t")).partitions[0]
     values = [b"%d" % n for n in range(5)]
     values[bad_at] = b"bad"
-    state.append(encoded([b"100"]))
-    state.append(encoded(values))
-    state.append(encoded([b"6"]))
+    await state.append(encoded([b"100"]))
+    await state.append(encoded(values))
+    await state.append(encoded([b"6"]))
     offset = 1 + bad_at
     async with numbers(cluster) as c:
         before = await c.getmany(timeout_ms=WAIT_MS)
@@ -106,8 +106,8 @@ async def test_a_failure_names_the_record_and_the_position_stays_at_it(bad_at: i
 
 
 async def test_an_iteration_yields_what_comes_before_the_failure() -> None:
-    cluster = FakeCluster()
-    cluster.create("t").partitions[0].append(encoded([b"0", b"1", b"bad", b"3"]))
+    cluster = await started()
+    await (await cluster.create("t")).partitions[0].append(encoded([b"0", b"1", b"bad", b"3"]))
     got: list[int] = []
 
     async def iterate(c: Consumer[bytes | None, int]) -> None:
@@ -126,8 +126,8 @@ async def test_an_iteration_yields_what_comes_before_the_failure() -> None:
 
 
 async def test_a_key_that_fails_is_said_to_be_the_key() -> None:
-    cluster = FakeCluster()
-    cluster.create("t").partitions[0].append(encoded([b"1"]))
+    cluster = await started()
+    await (await cluster.create("t")).partitions[0].append(encoded([b"1"]))
     async with Consumer(
         BOOTSTRAP, transport=cluster, key_deserializer=number, value_deserializer=number
     ) as c:

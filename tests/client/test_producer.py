@@ -1,4 +1,4 @@
-"""The producer against a fake cluster: order, retries, leader changes, limits, cancellation."""
+"""The producer against real brokers: order, retries, leader changes, limits, cancellation."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.loop_peers import LoopPeers
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started
 
 from tidelog.client import Producer, errors
 from tidelog.client.producing.partitioners import murmur2
+from tidelog.core.system import SystemClock
 from tidelog.v1 import common_pb2
 
 
-def producer(cluster: FakeCluster, **options: Any) -> Producer:  # options of Producer
+def producer(cluster: RealCluster, **options: Any) -> Producer:  # options of Producer
     options = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, **options}
     return Producer(BOOTSTRAP, transport=cluster, **options)
 
@@ -24,8 +27,8 @@ def unknown_after_append(times: int = 1) -> Mishap:
 
 
 async def test_send_tells_where_the_record_lies() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=2)
+    cluster = await started()
+    await cluster.create("t", partitions=2)
     async with producer(cluster) as p:
         first = await p.send("t", value=b"a", key=b"k", headers=[("h", b"x")], partition=1)
         second = await p.send("t", value=None, partition=1, timestamp_ms=77)
@@ -39,15 +42,15 @@ async def test_send_tells_where_the_record_lies() -> None:
 
 
 async def test_missing_topic_is_made_on_first_use() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with producer(cluster) as p:
         await p.send("new", value=b"a")
     assert cluster.values("new") == [[b"a"]]
 
 
 async def test_records_with_a_key_go_where_kafka_would_put_them() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=5)
+    cluster = await started()
+    await cluster.create("t", partitions=5)
     async with producer(cluster) as p:
         for number in range(20):
             key = str(number).encode()
@@ -56,8 +59,8 @@ async def test_records_with_a_key_go_where_kafka_would_put_them() -> None:
 
 
 async def test_records_sent_together_share_requests_and_keep_their_order() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, batch_size=500) as p:
         futures = [await p.submit("t", value=str(n).encode()) for n in range(300)]
         offsets = [(await future).offset for future in futures]
@@ -67,8 +70,8 @@ async def test_records_sent_together_share_requests_and_keep_their_order() -> No
 
 
 async def test_a_broker_gets_one_request_at_a_time() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=6)
+    cluster = await started()
+    await cluster.create("t", partitions=6)
     async with producer(cluster) as p:
         for n in range(60):
             await p.submit("t", value=b"v", partition=3 * (n % 2))
@@ -79,8 +82,8 @@ async def test_a_broker_gets_one_request_at_a_time() -> None:
 
 
 async def test_one_request_carries_all_partitions_of_a_broker() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=6)
+    cluster = await started()
+    await cluster.create("t", partitions=6)
     async with producer(cluster, linger_ms=1) as p:
         for n in range(600):
             await p.submit("t", value=b"v" * 50, partition=n % 6)
@@ -90,8 +93,8 @@ async def test_one_request_carries_all_partitions_of_a_broker() -> None:
 
 @pytest.mark.parametrize("code", [common_pb2.NOT_ENOUGH_REPLICAS, common_pb2.REQUEST_TIMED_OUT])
 async def test_retries_never_let_a_later_batch_overtake(code: common_pb2.ErrorCode) -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(Mishap("Produce", code=code, times=3))
     async with producer(cluster, batch_size=200) as p:
         futures = [await p.submit("t", value=b"%03d" % n) for n in range(50)]
@@ -100,8 +103,8 @@ async def test_retries_never_let_a_later_batch_overtake(code: common_pb2.ErrorCo
 
 
 async def test_unknown_outcome_may_store_twice_but_loses_nothing_and_keeps_order() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(unknown_after_append(times=2))
     async with producer(cluster, batch_size=200, enable_idempotence=False) as p:
         futures = [await p.submit("t", value=b"%03d" % n) for n in range(50)]
@@ -112,12 +115,12 @@ async def test_unknown_outcome_may_store_twice_but_loses_nothing_and_keeps_order
 
 
 async def test_leader_named_in_the_refusal_is_used_at_once() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, retry_backoff_ms=60_000, retry_backoff_max_ms=60_000) as p:
         await p.send("t", value=b"a")
         asked = len(cluster.requests("Metadata"))
-        cluster.move("t", 0, leader_id=3)
+        await cluster.move("t", 0, leader_id=3)
         async with asyncio.timeout(5):
             await p.send("t", value=b"b")
         assert len(cluster.requests("Metadata")) == asked
@@ -125,21 +128,22 @@ async def test_leader_named_in_the_refusal_is_used_at_once() -> None:
 
 
 async def test_news_of_another_leader_end_the_pause_after_a_failure() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, retry_backoff_ms=60_000, retry_backoff_max_ms=60_000) as p:
         await p.send("t", value=b"a")
         await asyncio.sleep(0)
         p._engine.routing._not_before_ms = 0  # the last refresh was long ago
         cluster.kill(1)
+        await cluster.failed_over()
         async with asyncio.timeout(5):
             await p.send("t", value=b"b")
     assert cluster.values("t") == [[b"a", b"b"]]
 
 
 async def test_nothing_acknowledged_is_lost_when_the_leader_dies() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=3)
+    cluster = await started()
+    await cluster.create("t", partitions=3)
     async with producer(cluster) as p:
         acknowledged = []
         for n in range(60):
@@ -152,21 +156,21 @@ async def test_nothing_acknowledged_is_lost_when_the_leader_dies() -> None:
 
 
 async def test_partition_without_a_leader_waits_for_one() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    cluster.move("t", 0, leader_id=None)
+    cluster = await started()
+    await cluster.create("t")
+    await cluster.move("t", 0, leader_id=None)
     async with producer(cluster) as p:
         future = await p.submit("t", value=b"a")
         for _ in range(3):
             await p._engine.routing._refreshed()
         assert not future.done()
-        cluster.move("t", 0, leader_id=2)
+        await cluster.move("t", 0, leader_id=2)
         assert (await future).offset == 0
 
 
 async def test_refused_record_fails_with_its_own_error_and_its_neighbours_do_not() -> None:
-    cluster = FakeCluster()
-    cluster.create("t").partitions[0].max_message_bytes = 5_000
+    cluster = await started()
+    await cluster.create("t", max_message_bytes=5_000)
     async with producer(cluster, batch_size=4_000) as p:
         sizes = [10, 3_000, 3_000, 9_000, 10]
         futures = [await p.submit("t", value=b"x" * size) for size in sizes]
@@ -178,8 +182,8 @@ async def test_refused_record_fails_with_its_own_error_and_its_neighbours_do_not
 
 
 async def test_batch_above_the_topics_limit_is_halved_until_it_fits() -> None:
-    cluster = FakeCluster()
-    cluster.create("t").partitions[0].max_message_bytes = 500
+    cluster = await started()
+    await cluster.create("t", max_message_bytes=500)
     async with producer(cluster, batch_size=10_000) as p:
         outcome = await p.send_many("t", [b"%03d" % n + b"x" * 80 for n in range(64)])
     assert outcome.acknowledged == 64
@@ -187,7 +191,7 @@ async def test_batch_above_the_topics_limit_is_halved_until_it_fits() -> None:
 
 
 async def test_record_above_the_request_size_fails_at_send() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with producer(cluster, max_request_size=300_000) as p:
         with pytest.raises(errors.MessageTooLargeError, match="max_request_size=300000"):
             await p.send("t", value=b"x" * 300_000)
@@ -197,8 +201,8 @@ async def test_record_above_the_request_size_fails_at_send() -> None:
 
 
 async def test_delivery_timeout_of_a_refused_record_says_it_is_not_in_the_log() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.NOT_ENOUGH_REPLICAS, times=10**6))
     async with producer(cluster, delivery_timeout_ms=30) as p:
         with pytest.raises(errors.DeliveryTimeoutError) as caught:
@@ -208,8 +212,8 @@ async def test_delivery_timeout_of_a_refused_record_says_it_is_not_in_the_log() 
 
 
 async def test_delivery_timeout_after_a_broken_call_says_nobody_knows() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(unknown_after_append())
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.NOT_ENOUGH_REPLICAS, times=10**6))
     async with producer(cluster, delivery_timeout_ms=30) as p:
@@ -220,8 +224,8 @@ async def test_delivery_timeout_after_a_broken_call_says_nobody_knows() -> None:
 
 
 async def test_cancelled_send_leaves_its_batch_alone() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, linger_ms=20) as p:
         waiting = asyncio.create_task(p.send("t", value=b"a"))
         other = asyncio.create_task(p.send("t", value=b"b"))
@@ -234,21 +238,21 @@ async def test_cancelled_send_leaves_its_batch_alone() -> None:
 
 
 async def test_full_buffer_makes_senders_wait_and_then_fail() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    cluster.move("t", 0, leader_id=None)
+    cluster = await started()
+    await cluster.create("t")
+    await cluster.move("t", 0, leader_id=None)
     p = producer(cluster, batch_size=500, max_request_size=900, buffer_memory=1000, max_block_ms=20)
     async with p:
         await p.submit("t", value=b"x" * 700)
         with pytest.raises(errors.BufferExhaustedError, match="buffer_memory=1000"):
             await p.submit("t", value=b"x" * 700)
-        cluster.move("t", 0, leader_id=2)
+        await cluster.move("t", 0, leader_id=2)
         assert (await p.send("t", value=b"y")).offset >= 0
 
 
 async def test_send_many_counts_every_record_once() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=3)
+    cluster = await started()
+    await cluster.create("t", partitions=3)
     values = [b"%d" % n for n in range(1000)]
     keys = [b"k%d" % (n % 7) if n % 2 else None for n in range(1000)]
     async with producer(cluster, batch_size=2_000, max_request_size=5_000) as p:
@@ -265,8 +269,8 @@ async def test_send_many_counts_every_record_once() -> None:
 
 
 async def test_bulk_result_counts_what_was_given_up() -> None:
-    cluster = FakeCluster()
-    cluster.create("t").partitions[0].max_message_bytes = 500
+    cluster = await started()
+    await cluster.create("t", max_message_bytes=500)
     async with producer(cluster) as p:
         outcome = await p.send_many("t", [b"a", b"x" * 600, b"b"])
     assert (outcome.acknowledged, outcome.failed) == (2, 1)
@@ -274,7 +278,7 @@ async def test_bulk_result_counts_what_was_given_up() -> None:
 
 
 async def test_acks_0_knows_no_offset() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with producer(cluster, acks=0) as p:
         assert (await p.send("t", value=b"a")).offset == -1
     assert cluster.requests("Produce")[0].acks == 0
@@ -282,7 +286,7 @@ async def test_acks_0_knows_no_offset() -> None:
 
 @pytest.mark.parametrize("compression", ["gzip", "snappy", "lz4", "zstd"])
 async def test_compressed_records_arrive_as_they_were(compression: str) -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with producer(cluster, compression=compression) as p:
         await p.send_many("t", [b"x" * 1000] * 100)
     assert cluster.values("t") == [[b"x" * 1000] * 100]
@@ -293,7 +297,7 @@ async def test_the_compression_level_is_the_codecs() -> None:
     value = b"".join(b"%d," % (place * 7919 % 10007) for place in range(4000))
     sizes = []
     for level in (1, 22):
-        cluster = FakeCluster()
+        cluster = await started()
         async with producer(cluster, compression="zstd", compression_level=level) as p:
             await p.send("t", value=value)
         assert cluster.values("t") == [[value]]
@@ -304,15 +308,15 @@ async def test_the_compression_level_is_the_codecs() -> None:
 
 
 async def test_unknown_partition_is_named() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=2)
+    cluster = await started()
+    await cluster.create("t", partitions=2)
     async with producer(cluster) as p:
         with pytest.raises(errors.KafkaError, match="partitions 0 to 1, not 5"):
             await p.send("t", value=b"a", partition=5)
 
 
 async def test_wrong_type_is_refused_before_it_harms_a_batch() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with producer(cluster) as p:
         good = await p.submit("t", value=b"a")
         with pytest.raises(TypeError, match="value must be bytes or None, not str"):
@@ -321,24 +325,24 @@ async def test_wrong_type_is_refused_before_it_harms_a_batch() -> None:
 
 
 async def test_unreachable_cluster_is_named_after_max_block_ms() -> None:
-    cluster = FakeCluster()
-    cluster.alive = dict.fromkeys(cluster.alive, False)
+    cluster = await started()
+    cluster.cut_off.update(ADDRESSES.values())
     async with producer(cluster, max_block_ms=20) as p:
         with pytest.raises(errors.UnreachableError, match="node1:9192, node2:9192"):
             await p.send("t", value=b"a")
 
 
 async def test_any_one_bootstrap_address_is_enough() -> None:
-    cluster = FakeCluster()
-    cluster.alive[1] = cluster.alive[2] = False
-    cluster.create("t")
-    cluster.move("t", 0, leader_id=3)
+    cluster = await started()
+    cluster.cut_off.update((ADDRESSES[1], ADDRESSES[2]))
+    await cluster.create("t")
+    await cluster.move("t", 0, leader_id=3)
     async with producer(cluster) as p:
         assert (await p.send("t", value=b"a")).offset == 0
 
 
 async def test_close_sends_what_lingers_and_later_sends_are_refused() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     p = producer(cluster, linger_ms=60_000)
     future = await p.submit("t", value=b"a")
     await p.close()
@@ -348,9 +352,9 @@ async def test_close_sends_what_lingers_and_later_sends_are_refused() -> None:
 
 
 async def test_close_gives_up_after_its_timeout() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    cluster.move("t", 0, leader_id=None)
+    cluster = await started()
+    await cluster.create("t")
+    await cluster.move("t", 0, leader_id=None)
     p = producer(cluster)
     future = await p.submit("t", value=b"a")
     await p.close(timeout_ms=10)
@@ -360,7 +364,7 @@ async def test_close_gives_up_after_its_timeout() -> None:
 
 
 async def test_flush_waits_for_what_was_taken_before_it() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with producer(cluster, linger_ms=60_000) as p:
         futures = [await p.submit("t", value=b"%d" % n) for n in range(10)]
         await p.flush()
@@ -369,17 +373,20 @@ async def test_flush_waits_for_what_was_taken_before_it() -> None:
 
 def test_contradictory_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="batch_size <= max_request_size"):
-        Producer(BOOTSTRAP, batch_size=2 << 20, transport=FakeCluster())
+        Producer(BOOTSTRAP, batch_size=2 << 20, transport=LoopPeers({}))
     with pytest.raises(ValueError, match="acks"):
-        Producer(BOOTSTRAP, acks=2, transport=FakeCluster())  # type: ignore[arg-type]
+        Producer(BOOTSTRAP, acks=2, transport=LoopPeers({}))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="not host:port"):
-        Producer("localhost", transport=FakeCluster())
+        Producer("localhost", transport=LoopPeers({}))
 
 
 async def test_a_brokers_timestamp_is_told_where_the_topic_has_it() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster) as p:
         assert (await p.send("t", value=b"own", timestamp_ms=77)).timestamp_ms == 77
-        cluster.append_time_ms = 1_000
-        assert (await p.send("t", value=b"a", timestamp_ms=77)).timestamp_ms == 1_000
+        await cluster.configure("t", message_timestamp_type="LogAppendTime")
+        before_ms = SystemClock().wall_ms()
+        stored_ms = (await p.send("t", value=b"a", timestamp_ms=77)).timestamp_ms
+        assert before_ms <= stored_ms <= SystemClock().wall_ms()
+        assert cluster.topics["t"].partitions[0].headers()[1].max_timestamp == stored_ms

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.consumer_cases import WAIT_MS, consumer, take, turns
+from tests.client.fake_cases import fake_filled
 from tests.client.fake_cluster import FakeCluster, encoded
 
 from tidelog.client import Consumer, RecordBatch, TopicPartition, errors
@@ -71,7 +72,7 @@ async def test_nothing_is_decoded_until_iterated() -> None:
 
 async def test_records_below_the_position_are_neither_yielded_nor_counted() -> None:
     cluster = FakeCluster()
-    state = filled(cluster, batches=2).partitions[0]
+    state = fake_filled(cluster, batches=2).partitions[0]
     kept = [r for r in iter_records(state.batches[1]) if r.offset in (5, 6, 9)]
     state.batches[1] = rebuild_batch(parse_header(state.batches[1]), kept, delete_horizon_ms=77)
     async with consumer(cluster) as c:
@@ -88,7 +89,7 @@ async def test_records_below_the_position_are_neither_yielded_nor_counted() -> N
 
 async def test_batches_begin_where_getmany_stopped_and_getmany_where_they_did() -> None:
     cluster = FakeCluster()
-    filled(cluster)
+    fake_filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         assert len(await take(c, 2)) == 2
@@ -117,7 +118,7 @@ async def test_values_are_those_of_the_records_from_the_position_on() -> None:
 
 async def test_max_records_bounds_the_batches_but_not_the_first() -> None:
     cluster = FakeCluster()
-    filled(cluster)
+    fake_filled(cluster)
     async with consumer(cluster, max_poll_records=11) as c:
         c.assign([P0])
         await take(c, 20)
@@ -129,7 +130,7 @@ async def test_max_records_bounds_the_batches_but_not_the_first() -> None:
 
 async def test_max_poll_records_bounds_getmany_unless_told_otherwise() -> None:
     cluster = FakeCluster()
-    filled(cluster)
+    fake_filled(cluster)
     async with consumer(cluster, max_poll_records=7) as c:
         c.assign([P0])
         assert len(await c.getmany(timeout_ms=WAIT_MS)) == 7
@@ -140,7 +141,7 @@ async def test_max_poll_records_bounds_getmany_unless_told_otherwise() -> None:
 
 async def test_control_batches_and_empty_ones_are_passed_over() -> None:
     cluster = FakeCluster()
-    state = filled(cluster, batches=3).partitions[0]
+    state = fake_filled(cluster, batches=3).partitions[0]
     header = parse_header(state.batches[0])
     records = state.batches[0][61:]
     state.batches[0] = seal(header._replace(attributes=CONTROL_FLAG), records)
@@ -162,7 +163,7 @@ async def test_a_crc_is_computed_once_though_the_batch_waited(
         lambda header, _batch: checked.append(header.base_offset),
     )
     cluster = FakeCluster()
-    filled(cluster)
+    fake_filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         for _ in range(4):
@@ -173,7 +174,7 @@ async def test_a_crc_is_computed_once_though_the_batch_waited(
 @pytest.mark.parametrize("check_crcs", [True, False])
 async def test_crcs_are_checked_before_a_batch_is_handed_out_if_at_all(check_crcs: bool) -> None:
     cluster = FakeCluster()
-    state = filled(cluster).partitions[0]
+    state = fake_filled(cluster).partitions[0]
     damaged = bytearray(state.batches[1])
     damaged[-2] ^= 0x01
     state.batches[1] = bytes(damaged)
@@ -194,7 +195,7 @@ async def test_crcs_are_checked_before_a_batch_is_handed_out_if_at_all(check_crc
 async def test_what_comes_before_damage_is_returned_first() -> None:
     """The position is past it: raised away, nobody could get it again."""
     cluster = FakeCluster()
-    state = filled(cluster).partitions[0]
+    state = fake_filled(cluster).partitions[0]
     damaged = bytearray(state.batches[1])
     damaged[-2] ^= 0x01
     state.batches[1] = bytes(damaged)
@@ -207,7 +208,7 @@ async def test_what_comes_before_damage_is_returned_first() -> None:
 
 async def test_what_came_of_one_partition_is_returned_before_the_failure_of_another() -> None:
     cluster = FakeCluster()
-    filled(cluster, partitions=2)
+    fake_filled(cluster, partitions=2)
     async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([P0, ("t", 1)])
         c.seek(P0, 0)
@@ -222,7 +223,7 @@ async def test_what_came_of_one_partition_is_returned_before_the_failure_of_anot
 
 async def test_a_batch_of_an_unknown_codec_stops_reading_until_a_seek() -> None:
     cluster = FakeCluster()
-    state = filled(cluster).partitions[0]
+    state = fake_filled(cluster).partitions[0]
     header = parse_header(state.batches[1])
     state.batches[1] = seal(header._replace(attributes=7), state.batches[1][61:])
     async with consumer(cluster) as c:

@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from random import Random as PythonRandom
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
 from tests.client.hasty_clock import HastyClock
-from tests.virtual_loop import run_virtual
+from tests.client.loop_peers import LoopPeers
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, start_all, started
+from tests.virtual_loop import VirtualLoop
 
 from tidelog.client import Producer, RecordMetadata, errors
 from tidelog.client.producing import sender
 from tidelog.log.producers import ProducerStates
+from tidelog.net.transport import Transport
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -31,13 +34,14 @@ PARTITIONS = (0, 3)
 """Of the same leader."""
 
 
-class PausedCluster(FakeCluster):
-    """While it is paused, node 1 works on nothing and answers nothing."""
+class PausedCluster(RealCluster):
+    """While it is paused, nothing reaches node 1."""
 
     def __init__(self) -> None:
         super().__init__()
         self.goes_on = asyncio.Event()
         self.goes_on.set()
+        self.gates[ADDRESSES[1]] = self.goes_on
         self.may_open = asyncio.Event()
         self.may_open.set()
 
@@ -45,13 +49,8 @@ class PausedCluster(FakeCluster):
         await self.may_open.wait()
         return await super().open_stream(address, method)
 
-    async def call(self, address: str, method: Any, request: Any, *, timeout_ms: int) -> Any:
-        if address == ADDRESSES[1]:
-            await self.goes_on.wait()
-        return await super().call(address, method, request, timeout_ms=timeout_ms)
 
-
-def producer(cluster: FakeCluster, **options: Any) -> Producer:  # options of Producer
+def producer(cluster: Transport, **options: Any) -> Producer:  # options of Producer
     """A batch holds few records, and a single one is worth a request."""
     limits = {"batch_size": 150, "max_request_size": 290}
     options = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, **limits, **options}
@@ -156,8 +155,8 @@ async def test_each_record_is_stored_in_order_and_with_idempotence_once(
     prepare: Callable[[PausedCluster], None],
     is_idempotent: bool,
 ) -> None:
-    cluster = PausedCluster()
-    cluster.create("t", partitions=6)
+    cluster = await start_all(PausedCluster())
+    await cluster.create("t", partitions=6)
     async with producer(cluster, enable_idempotence=is_idempotent) as p:
         routing = p._engine.routing
         routing._config = replace(routing._config, overdue_ms=5, overdue_interval_ms=5)
@@ -184,8 +183,8 @@ async def test_a_request_is_given_up_in_time_and_its_stream_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sender, "_ANSWER_MARGIN_MS", 0)
-    cluster = PausedCluster()
-    cluster.create("t")
+    cluster = await start_all(PausedCluster())
+    await cluster.create("t")
     async with producer(cluster, request_timeout_ms=20) as p:
         await p.send("t", value=b"first")
         cluster.goes_on.clear()
@@ -199,8 +198,8 @@ async def test_a_request_is_given_up_in_time_and_its_stream_with_it(
 
 @pytest.mark.parametrize("max_in_flight", [1, 2, 5])
 async def test_no_more_requests_are_in_flight_than_may_be(max_in_flight: int) -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, max_in_flight=max_in_flight, max_request_size=150) as p:
         await p.send("t", value=b"first")
         await p.send_many("t", [value(n) for n in range(COUNT)])
@@ -208,16 +207,16 @@ async def test_no_more_requests_are_in_flight_than_may_be(max_in_flight: int) ->
 
 
 async def test_without_numbers_a_partition_is_in_one_request_at_a_time() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, enable_idempotence=False) as p:
         await p.send_many("t", [value(n) for n in range(COUNT)])
     assert cluster.most_in_flight == 1
 
 
 async def test_batches_that_still_take_records_fill_up_while_a_request_is_in_flight() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, batch_size=10_000, max_request_size=20_000) as p:
         await p.send("t", value=b"first")
         for n in range(COUNT):
@@ -228,8 +227,8 @@ async def test_batches_that_still_take_records_fill_up_while_a_request_is_in_fli
 
 
 async def test_full_batches_that_make_less_than_half_a_request_wait_for_more() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, max_request_size=1_500) as p:
         await p.send("t", value=b"first")
         await p.send_many("t", [value(n) for n in range(COUNT)])
@@ -237,8 +236,8 @@ async def test_full_batches_that_make_less_than_half_a_request_wait_for_more() -
 
 
 async def test_nothing_is_handed_to_a_stream_that_is_being_opened() -> None:
-    cluster = PausedCluster()
-    cluster.create("t", partitions=6)
+    cluster = await start_all(PausedCluster())
+    await cluster.create("t", partitions=6)
     cluster.may_open.clear()
     async with producer(cluster, enable_idempotence=False) as p:
         sent = [await p.submit_many("t", [value(1)] * 30, partition=n) for n in PARTITIONS]
@@ -253,16 +252,16 @@ async def test_nothing_is_handed_to_a_stream_that_is_being_opened() -> None:
 
 
 async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_else() -> None:
-    cluster = FakeCluster()
-    state = cluster.create("t").partitions[0]
+    cluster = await started()
+    state = (await cluster.create("t")).partitions[0]
     limits = {"batch_size": 330, "max_request_size": 330}
     async with producer(
         cluster, retry_backoff_ms=60_000, retry_backoff_max_ms=60_000, **limits
     ) as p:
         await p.send("t", value=b"first")
-        state.max_message_bytes = 250
+        await cluster.configure("t", max_message_bytes=250)
         # The halves of the first are stored before the second one's refusal arrives.
-        turns = chain([0] + [100] * 5, repeat(0))
+        turns = chain([0] + [1_000] * 5, repeat(0))
         cluster.answer_turns = lambda: next(turns)
         two_in_one = [b"1" * 100, b"2" * 100]
         values = two_in_one + [b"%d" % n * 150 for n in range(3, 8)]
@@ -273,8 +272,8 @@ async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_els
 
 
 async def test_a_break_is_one_failure_of_a_partition_however_many_requests_it_took() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     limits = {"max_request_size": 150, "retry_backoff_ms": 60_000, "retry_backoff_max_ms": 60_000}
     async with producer(cluster, close_timeout_ms=0, **limits) as p:
         await p.send("t", value=b"first")
@@ -288,11 +287,11 @@ async def test_a_break_is_one_failure_of_a_partition_however_many_requests_it_to
 
 
 async def test_what_a_forgetful_log_let_be_overtaken_fails_and_is_not_stored_out_of_order() -> None:
-    cluster = FakeCluster()
-    state = cluster.create("t").partitions[0]
+    cluster = await started()
+    state = (await cluster.create("t")).partitions[0]
     async with producer(cluster, max_request_size=150) as p:
         await p.send("t", value=b"")
-        state.producers = ProducerStates()
+        state.log.producers = ProducerStates()
         cluster.mishaps.append(Mishap("Produce", code=common_pb2.NOT_ENOUGH_REPLICAS))
         futures = [await p.submit("t", value=value(n)) for n in range(COUNT)]
         outcomes = await asyncio.gather(*futures, return_exceptions=True)
@@ -307,11 +306,10 @@ async def test_what_a_forgetful_log_let_be_overtaken_fails_and_is_not_stored_out
 
 def test_at_least_one_request_must_be_allowed() -> None:
     with pytest.raises(ValueError, match="max_in_flight=0"):
-        producer(FakeCluster(), max_in_flight=0)
+        producer(LoopPeers({}), max_in_flight=0)
 
 
-def _strike(cluster: FakeCluster, what: str, random: PythonRandom) -> None:
-    state = cluster.topics["t"].partitions[0]
+def _strike(cluster: RealCluster, topic: str, what: str, random: PythonRandom) -> None:
     match what:
         case "lost request" | "lost answer":
             cluster.mishaps.append(broken(is_after_work=what == "lost answer"))
@@ -322,9 +320,10 @@ def _strike(cluster: FakeCluster, what: str, random: PythonRandom) -> None:
         case "invalid":
             cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_RECORD))
         case "moved":
-            cluster.move("t", 0, leader_id=random.randrange(1, 4))
+            cluster.move(topic, 0, leader_id=random.randrange(1, 4))
         case "smaller":
-            state.max_message_bytes = random.choice([130, 1 << 20])
+            size = random.choice([130, 1 << 20])
+            cluster.beside(cluster.configure(topic, max_message_bytes=size))
         case "hung up":
             for stream in cluster.streams:
                 stream.fail(errors.CallFailedError("the broker hung up"))
@@ -340,39 +339,47 @@ def _is_certain(outcome: RecordMetadata | BaseException) -> bool:
     return isinstance(outcome, errors.TidelogError) and not outcome.is_outcome_unknown
 
 
-@settings(max_examples=150)
-@given(
-    seed=st.integers(0, 10**6),
-    max_in_flight=st.integers(1, 7),
-    delivery_timeout_ms=st.sampled_from([300, 2_000, 10**6]),
-    works_on=st.booleans(),
-)
-def test_what_is_acknowledged_is_stored_once_and_what_certainly_failed_never(
-    seed: int, max_in_flight: int, delivery_timeout_ms: int, *, works_on: bool
-) -> None:
-    async def story() -> None:
-        cluster, random = FakeCluster(), PythonRandom(seed)
-        cluster.create("t")
-        cluster.works_on_after_break = works_on
-        cluster.answer_turns = lambda: random.choice([0, 0, 0, 5, 30])
-        options = {"max_in_flight": max_in_flight, "delivery_timeout_ms": delivery_timeout_ms}
-        futures = []
-        async with producer(cluster, clock=HastyClock(step_ms=1), **options) as p:
-            for n in range(COUNT):
-                futures.append(await p.submit("t", value=value(n)))
-                if random.random() < 0.2:
-                    _strike(cluster, random.choice(_STRIKES), random)
-                for _ in range(random.choice([0, 0, 0, 1, 10])):
-                    await asyncio.sleep(0)
-            cluster.mishaps.clear()
-            async with asyncio.timeout(20):
-                outcomes = await asyncio.gather(*futures, return_exceptions=True)
-        stored = cluster.topics["t"].partitions[0].values()
-        assert stored == sorted(set(stored), key=lambda one: one or b""), "order, and no copy"
-        for n, outcome in enumerate(outcomes):
-            if isinstance(outcome, RecordMetadata):
-                assert stored[outcome.offset] == value(n)
-            elif _is_certain(outcome):
-                assert value(n) not in stored
+def test_what_is_acknowledged_is_stored_once_and_what_certainly_failed_never() -> None:
+    topics = (f"t{number}" for number in count())
 
-    run_virtual(story())
+    @settings(max_examples=150)
+    @given(
+        seed=st.integers(0, 10**6),
+        max_in_flight=st.integers(1, 7),
+        delivery_timeout_ms=st.sampled_from([300, 2_000, 10**6]),
+        works_on=st.booleans(),
+    )
+    def each(seed: int, *, works_on: bool, **options: int) -> None:
+        cluster.works_on_after_break = works_on
+        runner.run(_stormy(cluster, next(topics), PythonRandom(seed), options))
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        cluster = runner.run(started())
+        each()
+
+
+async def _stormy(
+    cluster: RealCluster, topic: str, random: PythonRandom, options: dict[str, int]
+) -> None:
+    await cluster.create(topic)
+    cluster.answer_turns = lambda: random.choice([0, 0, 0, 5, 30])
+    futures = []
+    async with producer(cluster, clock=HastyClock(step_ms=1), **options) as p:
+        for n in range(COUNT):
+            futures.append(await p.submit(topic, value=value(n)))
+            if random.random() < 0.2:
+                _strike(cluster, topic, random.choice(_STRIKES), random)
+            for _ in range(random.choice([0, 0, 0, 1, 10])):
+                await asyncio.sleep(0)
+        cluster.mishaps.clear()
+        async with asyncio.timeout(20):
+            outcomes = await asyncio.gather(*futures, return_exceptions=True)
+    cluster.streams.clear()
+    await cluster.rest()
+    stored = cluster.topics[topic].partitions[0].values()
+    assert stored == sorted(set(stored), key=lambda one: one or b""), "order, and no copy"
+    for n, outcome in enumerate(outcomes):
+        if isinstance(outcome, RecordMetadata):
+            assert stored[outcome.offset] == value(n)
+        elif _is_certain(outcome):
+            assert value(n) not in stored

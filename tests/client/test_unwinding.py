@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.client.consumer_cases import WAIT_MS, consumer, filled, turns
+from tests.client.consumer_cases import WAIT_MS, consumer, turns
+from tests.client.fake_cases import fake_filled
 from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
 
 from tidelog.client import Producer, errors, unwinding
@@ -100,7 +101,7 @@ async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_a_consumers_cl
     stubborn: Stubborn, where: str
 ) -> None:
     cluster = StubbornCluster(stubborn, where=where)
-    filled(cluster)
+    fake_filled(cluster)
     c = consumer(cluster)
     c.assign([("t", 0)])
     reading = asyncio.create_task(c.getmany(timeout_ms=WAIT_MS))
@@ -115,7 +116,7 @@ async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_a_consumers_cl
 
 async def test_a_stream_that_opens_after_a_producers_close_is_closed(stubborn: Stubborn) -> None:
     cluster = StubbornCluster(stubborn, where="ProduceStream")
-    filled(cluster)
+    fake_filled(cluster)
     p = Producer(BOOTSTRAP, transport=cluster)
     outcome = await p.submit("t", value=b"v")
     await stubborn.began.wait()
