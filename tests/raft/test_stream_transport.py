@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
+from tests.stubborn import Stubborn
 
-from tidelog.core.errors import KafkaError
+from tidelog.core import background
+from tidelog.core.errors import KafkaError, UnreachableError
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_streams import connect
 from tidelog.net.listeners import one_listener
@@ -282,3 +286,29 @@ async def test_a_peer_that_takes_nothing_gets_a_bounded_queue_and_a_new_stream()
     await transport.stop()
     await target.stop()
     await server.stop(grace_s=0)
+
+
+async def test_a_stop_does_not_wait_for_a_connection_that_heeds_no_cancellation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "STOP_MS_MAX", 1)
+    stubborn = Stubborn()
+
+    @asynccontextmanager
+    async def held(*_: object, **__: object) -> AsyncIterator[Any]:
+        await stubborn.work()
+        raise UnreachableError("released")
+        yield
+
+    transport = RaftStreamTransport(
+        node_id=1, voters={1: "", 2: "nobody"}, connect=held, config=CONFIG
+    )
+    await transport.start(Receiver())
+    await stubborn.began.wait()
+    async with asyncio.timeout(120):
+        await transport.stop()
+    assert stubborn.cancellations == 1
+    for link in transport._tasks:
+        link.cancel()
+    stubborn.released.set()
+    await asyncio.sleep(0)

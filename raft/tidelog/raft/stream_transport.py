@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 
+from tidelog.core.background import cancel_tasks
 from tidelog.core.errors import InvalidRequestError
 from tidelog.net.strangers import Strangers
 from tidelog.net.transport import Connect
@@ -63,9 +64,7 @@ class RaftStreamTransport:
     async def stop(self) -> None:
         """See `RaftTransport`."""
         self._receiver = None
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_tasks(self._tasks)
 
     def send(self, peer_id: int, message: raft_pb2.RaftMessage) -> bool:
         """See `RaftTransport`."""
