@@ -76,7 +76,7 @@ _SYSTEM = (
     *("cli/*", "benchmarks/*", "demo/*", "node/tidelog/node/local_cluster/*"),
     "chaos/tidelog/chaos/sockets/*",
 )
-_GRPC = ("*/grpc_*.py",)
+_GRPC = ("net/tidelog/net/grpc_*.py", "chaos/*/grpc_*.py")
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "grpc": _GRPC,
     "grpc_health": _GRPC,
@@ -108,6 +108,14 @@ BUILDERS: dict[str, tuple[str, ...]] = {
     "SystemClock": _ENTRY_POINTS,
     "SystemDisk": _ENTRY_POINTS,
     "SystemRandom": _ENTRY_POINTS,
+}
+# Constructors of gRPC: one module makes channels, one makes servers. The faults make bad ones.
+GRPC_BUILDERS: dict[str, tuple[str, ...]] = {
+    "insecure_channel": (
+        "net/tidelog/net/grpc_channels.py",
+        "chaos/tidelog/chaos/sockets/grpc_*.py",
+    ),
+    "add_insecure_port": ("net/tidelog/net/grpc_server.py",),
 }
 
 # R5: ceilings, not aims.
@@ -249,7 +257,7 @@ def builder_complaints(module: Module) -> list[str]:
     called = {_last_name(node.func) for node in module.nodes if isinstance(node, ast.Call)}
     return [
         f"{module.path}: builds {name}, which only {places} may"
-        for name, places in BUILDERS.items()
+        for name, places in (BUILDERS | GRPC_BUILDERS).items()
         if name in called and not module.is_in(places)
     ]
 
@@ -419,6 +427,7 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
         (core_complaints, "broker/tidelog/broker/replica/leader.py", PURE + "import time"),
         (core_complaints, "log/tidelog/log/producers.py", PURE + "import logging"),
         (library_complaints, "broker/tidelog/broker/rpc/fetch.py", "import grpc.aio"),
+        (library_complaints, "raft/tidelog/raft/grpc_transport.py", "import grpc"),
         (library_complaints, "raft/tidelog/raft/wal.py", "from pysyncobj import SyncObj"),
         (library_complaints, "broker/tidelog/broker/replication/fetcher.py", "import time"),
         (library_complaints, "client/tidelog/client/arrow.py", "import pyspark"),
@@ -432,6 +441,8 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
             "metadata/tidelog/metadata/quorum_controller.py",
             "clock = SystemClock()",
         ),
+        (builder_complaints, "net/tidelog/net/grpc_dial.py", 'grpc.aio.insecure_channel("")'),
+        (builder_complaints, "node/tidelog/node/process.py", 's.add_insecure_port("")'),
         (size_complaints, "log/tidelog/log/x.py", "x = " + "1" * LINE_COLUMNS_MAX),
         (size_complaints, "log/tidelog/log/x.py", LONG_FUNCTION),
         (constructor_complaints, "log/tidelog/log/x.py", GREEDY),
@@ -469,7 +480,7 @@ def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None
             "raft/tidelog/raft/replicated_log.py",
             'class Port(Protocol):\n    async def f(self) -> None:\n        """Does f."""',
         ),
-        (library_complaints, "raft/tidelog/raft/grpc_transport.py", "import grpc"),
+        (library_complaints, "net/tidelog/net/grpc_streams.py", "import grpc"),
         (library_complaints, "core/tidelog/core/system.py", "import os, time, random"),
         (builder_complaints, "node/tidelog/node/server.py", "QuorumController(log=log)"),
         (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * FILE_LINES_MAX),

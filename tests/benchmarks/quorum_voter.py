@@ -31,12 +31,13 @@ from tidelog.core.env import Disk, File
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.grpc_streams import connect
 from tidelog.net.listeners import one_listener
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log
-from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 from tidelog.raft.replicated_log import CommittedEntry
+from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
 
 TIMEOUT_MS = 10_000
 STATE_BYTES = 1 << 20
@@ -112,7 +113,7 @@ async def main() -> None:
     sync_ms = settings.pop("sync_ms", 0)
     disk = cast("Disk", SlowDisk(SystemDisk(), sync_ms=sync_ms)) if sync_ms else SystemDisk()
     config = RaftConfig(**settings)
-    transport = GrpcRaftTransport(node_id=node_id, voters=voters, config=config)
+    transport = RaftStreamTransport(node_id=node_id, voters=voters, connect=connect, config=config)
     server = GrpcServer(
         listeners=one_listener(voters[node_id]),
         services={"tidelog.v1.RaftPeer": RaftPeerHandler(transport)},

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.stubborn import Stubborn
 
 from tidelog.broker.partition import follower_io as following
 from tidelog.broker.partition.ports import ReplicaPorts
@@ -230,3 +231,20 @@ async def test_what_rounds_name_does_not_grow_with_what_is_followed(bench: Bench
         names = await bench.leader.next_names()
         bench.leader.answer()
         assert len(names) <= 2 * TURN_PER_ROUND_MAX
+
+
+async def test_a_stop_does_not_wait_for_a_stream_that_never_opens(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stubborn = Stubborn()
+
+    async def open_stream(*_: object) -> Leader:
+        await stubborn.work()
+        raise CallFailedError("too late")
+
+    monkeypatch.setattr(bench.leader, "open_stream", open_stream)
+    bench.follow(0, 0)
+    await stubborn.began.wait()
+    async with asyncio.timeout(3600):
+        await bench.fetchers.stop()
+    stubborn.released.set()

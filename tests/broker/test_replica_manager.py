@@ -455,3 +455,26 @@ def test_list_offsets_and_epoch_ends_check_the_callers_epoch_first() -> None:
         assert result.diverging_epoch.end_offset == 1
 
     ReplicaStage().run(story)
+
+
+def test_a_stop_does_not_wait_for_a_log_that_never_closes_and_calls_it_unclean() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(partitions=2, replicas=(1,))
+        held = stage.manager(1)._partitions.held
+        await stage.until(lambda: len(held) == 2 and all(one.is_open for one in held.values()))
+
+        async def never() -> None:
+            await asyncio.Event().wait()
+
+        held[TOPIC, 1].close = never  # type: ignore[method-assign]
+        stopped: list[bool] = []
+
+        async def stop(manager: ReplicaManager) -> None:
+            stopped.append(await manager.stop())
+
+        stopping = asyncio.create_task(stage.on(1, stop))
+        await stage.until(lambda: bool(stopped), within_s=3600)
+        assert stopped == [False]
+        stopping.cancel()
+
+    ReplicaStage().run(story)

@@ -11,10 +11,11 @@ import pytest
 
 from tidelog.chaos.sockets.grpc_forger import Forger
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.grpc_streams import connect
 from tidelog.net.listeners import one_listener
 from tidelog.net.quiet_ports import quiet_ports
 from tidelog.raft.config import RaftConfig
-from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
+from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -59,7 +60,9 @@ class Controllers:
 async def voter() -> AsyncIterator[tuple[Receiver, str]]:
     own, other = (f"127.0.0.1:{port}" for port in quiet_ports(2))
     receiver, config = Receiver(), RaftConfig(cluster_id=CLUSTER_ID)
-    transport = GrpcRaftTransport(node_id=1, voters={1: own, 2: other}, config=config)
+    transport = RaftStreamTransport(
+        node_id=1, voters={1: own, 2: other}, connect=connect, config=config
+    )
     await transport.start(receiver)
     services: dict[str, object] = {
         "tidelog.v1.RaftPeer": RaftPeerHandler(transport),

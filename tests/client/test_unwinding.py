@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, cast
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, consumer, turns
 from tests.client.fake_cases import fake_filled
 from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.stubborn import Stubborn
 
 from tidelog.client import Producer, errors, unwinding
+from tidelog.client.arrow.table_reader import read_chunks
+from tidelog.client.consuming.offset_ranges import OffsetRange
+from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.unwinding import unwind
 from tidelog.v1.methods import Method, Request, Response
-
-
-class Stubborn:
-    """Work that swallows every cancellation until it is released."""
-
-    def __init__(self) -> None:
-        self.released = asyncio.Event()
-        self.cancellations = 0
-        self.began = asyncio.Event()
-
-    async def work(self) -> None:
-        self.began.set()
-        while not self.released.is_set():
-            try:
-                await self.released.wait()
-            except asyncio.CancelledError:
-                self.cancellations += 1
 
 
 @pytest.fixture
@@ -127,3 +115,38 @@ async def test_a_stream_that_opens_after_a_producers_close_is_closed(stubborn: S
     await turns(50)
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert not cluster.requests("Produce")
+
+
+class StubbornReader:
+    """Its second range comes only once it is released; `closed` counts ended generators."""
+
+    def __init__(self, stubborn: Stubborn) -> None:
+        self._stubborn = stubborn
+        self.closed = 0
+
+    async def chunks(self, wanted: OffsetRange, **_: bool) -> AsyncGenerator[bytes, None]:
+        try:
+            if wanted.partition == 1:
+                await self._stubborn.work()
+            yield b"chunk"
+        finally:
+            self.closed += 1
+
+
+async def test_a_fetch_that_heeds_no_cancellation_does_not_hold_up_a_table_reader(
+    stubborn: Stubborn, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader = StubbornReader(stubborn)
+    planned = [OffsetRange("t", b"id", partition, 0, 10) for partition in range(2)]
+    async with asyncio.timeout(10):
+        chunks = read_chunks(cast("RangeReader", reader), planned, fail_on_data_loss=True)
+        async with aclosing(chunks):
+            assert (await anext(chunks)).data == b"chunk"
+            await stubborn.began.wait()
+    (line,) = caplog.messages
+    assert line.startswith("close continues without tasks that do not end: ")
+    assert reader.closed == 1
+    stubborn.released.set()
+    await turns(10)
+    assert reader.closed == 2
+    assert asyncio.all_tasks() == {asyncio.current_task()}

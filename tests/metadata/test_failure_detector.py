@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.metadata.broker_endpoints import reached_at
 from tests.metadata.fake_quorum import FakeClock, Nodes, registration, start_broker, until
+from tests.stubborn import Stubborn
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
@@ -15,6 +16,7 @@ from tidelog.metadata.failure_detector import FailureDetector
 from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.transport import Dialled, DialOutcome
+from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
     ReportUnreachableBrokerRequest,
@@ -268,3 +270,39 @@ async def test_a_refused_registration_has_the_predecessor_dialled(
     assert refused.error.code == common_pb2.DUPLICATE_BROKER_REGISTRATION
     await until(lambda: not active.image.is_alive(1))
     assert not (await active.submit(successor)).error.code
+
+
+async def test_a_stop_does_not_wait_for_a_dial_that_heeds_no_cancellation() -> None:
+    stage, stubborn = Stage(), Stubborn()
+
+    async def dial(*_: object) -> Dialled:
+        await stubborn.work()
+        return SILENT
+
+    stage.detector._dial = dial
+    stage.detector.doubt(1)
+    await stubborn.began.wait()
+    async with asyncio.timeout(3600):
+        await stage.detector.stop()
+    assert stubborn.cancellations == 1
+    stubborn.released.set()
+    await asyncio.sleep(0)
+
+
+async def test_a_controllers_stop_does_not_wait_for_a_proposal_that_heeds_no_cancellation(
+    nodes: Nodes,
+) -> None:
+    quorum, log, stubborn = nodes.quorums[0], nodes.logs[0], Stubborn()
+
+    async def propose(*_: object, **__: object) -> CommittedEntry:
+        await stubborn.work()
+        raise NotLeaderError("released", leader_id=None)
+
+    log.propose = propose  # type: ignore[method-assign]
+    submitted = asyncio.create_task(quorum.submit(registration(1)))
+    await stubborn.began.wait()
+    async with asyncio.timeout(3600):
+        await quorum.stop()
+    assert stubborn.cancellations == 1
+    stubborn.released.set()
+    await submitted

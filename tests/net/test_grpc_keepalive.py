@@ -9,7 +9,8 @@ from collections.abc import Iterable
 import pytest
 
 from tidelog.core.errors import CallFailedError
-from tidelog.net import grpc_server, grpc_transport
+from tidelog.net import grpc_channels, grpc_server
+from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.listeners import one_listener
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS
@@ -35,7 +36,7 @@ def faster(options: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 async def test_a_call_to_a_silent_peer_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grpc_transport, "_OPTIONS", faster(grpc_transport._OPTIONS))
+    monkeypatch.setattr(grpc_channels, "OPTIONS", faster(grpc_channels.OPTIONS))
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(SETTINGS + SETTINGS_TAKEN)
@@ -45,7 +46,7 @@ async def test_a_call_to_a_silent_peer_breaks(monkeypatch: pytest.MonkeyPatch) -
 
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    transport = grpc_transport.GrpcTransport()
+    transport = GrpcTransport()
     timeout_ms = int(1000 * WAIT_S)
     with pytest.raises(CallFailedError) as failed:
         await transport.call(address, NODE_STATUS, NodeStatusRequest(), timeout_ms=timeout_ms)

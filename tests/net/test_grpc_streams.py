@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -15,9 +14,12 @@ from tidelog.core.errors import (
     UnreachableError,
     is_broken_connection,
 )
+from tidelog.net.grpc_connections import connections_at
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.grpc_streams import connect
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.listeners import one_listener
+from tidelog.net.quiet_ports import quiet_ports
 from tidelog.net.transport import Stream
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
@@ -25,6 +27,7 @@ from tidelog.v1.methods import FETCH_STREAM
 pytestmark = pytest.mark.real_time
 
 Fetches = Stream[FetchRequest, FetchResponse]
+TIMEOUT_MS = 120_000
 LAST = 99
 REFUSED = 98
 
@@ -58,10 +61,10 @@ class Echo:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[tuple[Fetches, Echo, GrpcServer]]:
-    """A stream to a server of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+async def served() -> AsyncIterator[tuple[str, Echo, GrpcServer]]:
+    """A server of its own, at its address."""
+    (port,) = quiet_ports(1)
+    address = f"127.0.0.1:{port}"
     echo = Echo()
 
     def on_fatal(error: BaseException) -> None:
@@ -71,13 +74,27 @@ async def opened() -> AsyncIterator[tuple[Fetches, Echo, GrpcServer]]:
         listeners=one_listener(address), services={"tidelog.v1.Broker": echo}, on_fatal=on_fatal
     )
     await server.start()
-    transport = GrpcTransport()
     try:
         async with asyncio.timeout(120):
-            yield await transport.open_stream(address, FETCH_STREAM), echo, server
+            yield address, echo, server
+    finally:
+        await server.stop(grace_s=0)
+
+
+@asynccontextmanager
+async def transported() -> AsyncIterator[GrpcTransport]:
+    transport = GrpcTransport()
+    try:
+        yield transport
     finally:
         await transport.close()
-        await server.stop(grace_s=0)
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[tuple[Fetches, Echo, GrpcServer]]:
+    """A stream to a server of its own."""
+    async with served() as (address, echo, server), transported() as transport:
+        yield await transport.open_stream(address, FETCH_STREAM), echo, server
 
 
 async def ask(stream: Fetches, *numbers: int) -> list[int]:
@@ -146,9 +163,42 @@ async def test_a_server_that_goes_away_breaks_the_stream() -> None:
         assert is_broken_connection(caught.value)
 
 
+async def test_each_connected_stream_has_a_connection_of_its_own() -> None:
+    async with served() as (address, _, _), transported() as transport:
+        port = int(address.rpartition(":")[2])
+        for _ in range(2):
+            assert await ask(await transport.open_stream(address, FETCH_STREAM), 1) == [1]
+        async with connections_at({port}) as connections:
+            assert len(connections) == 1
+        async with (
+            connect(address, FETCH_STREAM, timeout_ms=TIMEOUT_MS) as one,
+            connect(address, FETCH_STREAM, timeout_ms=TIMEOUT_MS) as other,
+        ):
+            assert await ask(one, 2) + await ask(other, 3) == [2, 3]
+            async with connections_at({port}) as connections:
+                assert len(connections) == 3
+
+
+async def test_the_end_of_its_block_ends_a_connected_stream() -> None:
+    async with served() as (address, echo, _):
+        async with connect(address, FETCH_STREAM, timeout_ms=TIMEOUT_MS) as stream:
+            await ask(stream, 1)
+        await echo.ended.wait()
+        with pytest.raises(CallFailedError):
+            await stream.send(FetchRequest())
+
+
+async def test_a_connection_that_nobody_accepts_is_unreachable_at_once() -> None:
+    (port,) = quiet_ports(1)
+    with pytest.raises(UnreachableError) as caught:
+        async with connect(f"127.0.0.1:{port}", FETCH_STREAM, timeout_ms=TIMEOUT_MS):
+            raise AssertionError("nobody listens")
+    assert caught.value.is_broken, "not its time-out"
+
+
 async def test_nobody_there_is_unreachable() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    (port,) = quiet_ports(1)
+    address = f"127.0.0.1:{port}"
     transport = GrpcTransport()
     with pytest.raises(UnreachableError):
         await transport.open_stream(address, FETCH_STREAM)

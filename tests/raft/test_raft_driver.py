@@ -9,6 +9,7 @@ import pytest
 from tests.raft.raft_node import CONFIG, SYNC_S, Commands, Node, Run, until_leading, vote_request
 
 from tidelog.core.errors import KafkaError, MessageTooLargeError, StorageError, TidelogError
+from tidelog.raft import driver
 from tidelog.raft.replicated_log import (
     CommittedEntry,
     NotLeaderError,
@@ -16,6 +17,8 @@ from tidelog.raft.replicated_log import (
 )
 from tidelog.simulation.engine.scheduler import Scheduler
 from tidelog.v1 import common_pb2
+
+LIMIT_MS = 5_000
 
 
 def test_a_proposal_is_handed_out_before_its_proposer_hears_of_it(node: Node, run: Run) -> None:
@@ -208,5 +211,23 @@ def test_listeners_hear_of_every_change_of_leadership(node: Node, run: Run) -> N
         assert heard[0] == (False, None)
         assert heard[heard.index((True, 1)) - 1] == (False, 1)
         assert heard[-1][0] is False
+
+    run(main())
+
+
+def test_a_stop_does_not_wait_for_a_disk_that_never_ends_a_sync(
+    node: Node, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "CLOSE_MS_MAX", LIMIT_MS)
+
+    async def main() -> None:
+        await node.lead()
+        node.disk.slow_down(1e6)
+        node.log._proposals.add(b"a")
+        node.log._wake.set()
+        await asyncio.sleep(1)
+        began_s = node.loop.time()
+        await node.log.stop()
+        assert node.loop.time() - began_s == pytest.approx(LIMIT_MS / 1000)
 
     run(main())

@@ -36,7 +36,7 @@ from tidelog.broker.replica.replica import Replica
 from tidelog.broker.replication.alter_partition import AlterPartition, IsrProposals
 from tidelog.broker.replication.fetch_session import FetchSession
 from tidelog.broker.replication.fetcher import Fetchers
-from tidelog.core.background import Background
+from tidelog.core.background import CLOSE_MS_MAX, Background, wait_for_tasks
 from tidelog.core.errors import StorageError
 from tidelog.core.journal import Event
 from tidelog.log.config import LogConfig, log_config
@@ -173,11 +173,16 @@ class ReplicaManager:
         self._upkeep.start(self._background)
 
     async def stop(self) -> bool:
-        """Answer waiting requests, end all loops, close all logs; True if all closed cleanly."""
+        """Answer waiting requests, end all loops, close all logs; True if all closed cleanly.
+
+        Each wait is bounded: by `CLOSE_MS_MAX` for the disk, by `STOP_MS_MAX` for the rest.
+        """
         await self._fetchers.stop()
         for partition in list(self._partitions.held.values()):
             self._live(partition.name, self._close(partition))
-        await asyncio.gather(*self._lives.values())
+        self._are_closed_cleanly &= await wait_for_tasks(
+            self._lives.values(), limit_ms=CLOSE_MS_MAX
+        )
         await self.listeners.drain()
         await self._background.stop()
         return self._are_closed_cleanly

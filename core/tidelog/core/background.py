@@ -1,14 +1,57 @@
-"""Background tasks of a node, whose exceptions end the node."""
+"""Background tasks of a node, whose exceptions end the node, and the bounded waits of its stop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 import structlog
 
 log = structlog.get_logger(__name__)
+
+STOP_MS_MAX = 10_000
+"""Maximum time that a stop waits for tasks which need no disk."""
+CLOSE_MS_MAX = 60_000
+"""Maximum time that a stop waits for the disk: to store what is written, and to close files."""
+
+
+async def cancel_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:  # Any: results are ignored
+    """Cancel tasks and wait for their end as `wait_for_tasks`, ignoring their outcomes."""
+    cancelled = list(tasks)
+    for task in cancelled:
+        task.cancel()
+    await wait_for_tasks(cancelled, limit_ms=STOP_MS_MAX)
+
+
+async def wait_for_tasks(tasks: Iterable[asyncio.Task[Any]], *, limit_ms: int) -> bool:  # as above
+    """Wait until all tasks have ended; after `limit_ms` log those that have not, return False.
+
+    A stop then continues without them: the process ends anyway, and a task that heeds no
+    cancellation must not keep it from closing the rest.
+    """
+    waited_for = list(tasks)
+    if not waited_for:
+        return True
+    ended, late = await asyncio.wait(waited_for, timeout=limit_ms / 1000)
+    for task in ended:
+        _ = task.cancelled() or task.exception()  # retrieved: asyncio logs others
+    if late:
+        _log_late(sorted(task.get_name() for task in late), limit_ms)
+    return not late
+
+
+async def wait_for_end(ended: Awaitable[object], *, name: str, limit_ms: int) -> None:
+    """Wait for `ended`, which the work of this name brings about; on a timeout as above."""
+    try:
+        async with asyncio.timeout(limit_ms / 1000):
+            await ended
+    except TimeoutError:
+        _log_late([name], limit_ms)
+
+
+def _log_late(tasks: list[str], limit_ms: int) -> None:
+    log.warning("stop continues without tasks that do not end", tasks=tasks, limit_ms=limit_ms)
 
 
 class Background:
@@ -28,11 +71,8 @@ class Background:
         return task
 
     async def stop(self) -> None:
-        """Cancel all running tasks and wait for their end."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Cancel all running tasks and wait for their end, at most `STOP_MS_MAX`."""
+        await cancel_tasks(self._tasks)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)

@@ -103,15 +103,19 @@ class UnreachableError(TidelogError):
 
 
 class CallFailedError(TidelogError):
-    """The call broke or its deadline passed: it may or may not have been worked on."""
+    """The call broke or its deadline passed: it may or may not have been worked on.
+
+    `is_broken`: the connection broke. `is_refused`: the server found fault with a request.
+    """
 
     code = common_pb2.REQUEST_TIMED_OUT
     is_retriable = True
     is_outcome_unknown = True
 
-    def __init__(self, message: str, *, is_broken: bool = False) -> None:
+    def __init__(self, message: str, *, is_broken: bool = False, is_refused: bool = False) -> None:
         super().__init__(message)
         self.is_broken = is_broken
+        self.is_refused = is_refused
 
 
 class CallUnauthorizedError(CallFailedError):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from tidelog.core.background import cancel_tasks
 from tidelog.core.env import Clock
 from tidelog.core.errors import NotControllerError, ThrottlingQuotaExceededError
 from tidelog.metadata.config import ControllerConfig
@@ -86,11 +87,8 @@ class FailureDetector:
             self._begin(broker_id, broker.broker_epoch)
 
     async def stop(self) -> None:
-        """End all dials; reports that wait fail."""
-        tasks = [task for _, task in self._probes.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """End all dials within the limit of `cancel_tasks`; reports that wait fail."""
+        await cancel_tasks([task for _, task in self._probes.values()])
 
     async def _await_probe(self, broker_id: int, broker_epoch: int) -> None:
         """Return once a dial of this incarnation that began after this call has its verdict."""
@@ -106,7 +104,7 @@ class FailureDetector:
 
     def _begin(self, broker_id: int, broker_epoch: int) -> tuple[_Probe, asyncio.Task[None]]:
         probe = _Probe(broker_epoch)
-        task = asyncio.create_task(self._probe(broker_id, probe))
+        task = asyncio.create_task(self._probe(broker_id, probe), name=f"dial-{broker_id}")
         self._probes[broker_id] = probe, task
 
         def forget(task: asyncio.Task[None]) -> None:

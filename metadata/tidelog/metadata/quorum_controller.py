@@ -20,6 +20,7 @@ from typing import Any
 
 import structlog
 
+from tidelog.core.background import cancel_tasks
 from tidelog.core.env import Clock, Random
 from tidelog.core.errors import ThrottlingQuotaExceededError, TidelogError, error_for
 from tidelog.metadata.active_term import ActiveTerm, void_error
@@ -165,19 +166,17 @@ class QuorumController:
         await self._log.start(self._machine)
         self._on_leadership()
         self._tasks = [
-            asyncio.create_task(self._decide_forever()),
-            asyncio.create_task(self._expire_sessions_forever()),
-            asyncio.create_task(self._rebalance_forever()),
+            asyncio.create_task(self._decide_forever(), name="decisions"),
+            asyncio.create_task(self._expire_sessions_forever(), name="sessions"),
+            asyncio.create_task(self._rebalance_forever(), name="leader-balance"),
         ]
 
     async def stop(self) -> None:
-        """Leave the quorum; waiting commands are answered, followers end."""
+        """Leave the quorum; waiting commands are answered, followers end. Each wait is bounded."""
         await self._log.stop()
         self._active.end()
         await self._detector.stop()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_tasks(self._tasks)
         while not self._queue.empty():
             self._unfinished.append(self._queue.get_nowait())
         for one in self._unfinished:

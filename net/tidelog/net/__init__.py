@@ -4,8 +4,10 @@ Rooms:
 
     transport, peers       the ports: unary calls and streams to an address, with deadlines, which
                            the simulation implements, too
-    grpc_transport         their implementation on gRPC: one channel for each address, connected
-                           before a request is written, so that "never delivered" is certain
+    grpc_channels          channels and their options; connected before a request is written, so
+                           that "never delivered" is certain
+    grpc_transport         the ports on gRPC: one channel for each address
+    grpc_streams           streams on such a channel, or on a connection of their own (Raft's)
     grpc_dial              a probe of an address: is a process listening there, and which one
     listeners              sockets of a node by name: bound and advertised address, services
     grpc_server, grpc_edge a server for each listener; its edge: bytes to requests

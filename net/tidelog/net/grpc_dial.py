@@ -12,6 +12,7 @@ import asyncio
 import grpc
 import grpc.aio
 
+from tidelog.net.grpc_channels import new_channel
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS
@@ -20,7 +21,6 @@ REFUSED = Dialled(DialOutcome.REFUSED)
 SILENT = Dialled(DialOutcome.SILENT)
 # RFC 9113: the client's connection preface, with an empty SETTINGS frame.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-_OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1))
 
 
 async def dial(address: str, *, timeout_ms: int) -> Dialled:
@@ -48,7 +48,7 @@ async def _shakes_hands(address: str) -> bool:
 
 
 async def _ask(address: str, *, timeout_ms: int) -> Dialled:
-    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
+    async with new_channel(address) as channel:
         call = channel.unary_unary(
             NODE_STATUS.path,
             request_serializer=NodeStatusRequest.SerializeToString,

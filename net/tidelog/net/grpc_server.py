@@ -19,6 +19,7 @@ from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
 from tidelog.core.errors import TidelogError
+from tidelog.net.grpc_channels import KEEPALIVE
 from tidelog.net.grpc_connections import (
     connections_at,
     connections_of,
@@ -58,10 +59,7 @@ SERVER_OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
     ("grpc.max_send_message_length", -1),
-    # See `tidelog.net.grpc_transport`.
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.http2.ping_timeout_ms", 5_000),
+    *KEEPALIVE,
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     # A node too busy to read in time finds several seconds' pings at once, and would close a
     # healthy connection with all its calls: any number of pings is allowed.

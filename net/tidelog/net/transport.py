@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeVar
@@ -51,6 +52,19 @@ class Stream(Protocol[Request_contra, Response_co]):
 
     def close(self) -> None:
         """End the stream immediately, without waiting for the peer; idempotent."""
+
+
+class Connect(Protocol):
+    """Streams, each on a connection of its own.
+
+    Calls to the same address neither delay such a stream nor break with it, and the next stream
+    depends on no earlier failure. The caller decides whether and when to connect again.
+    """
+
+    def __call__(
+        self, address: str, method: Method[Request, Response], *, timeout_ms: int
+    ) -> AbstractAsyncContextManager[Stream[Request, Response]]:
+        """Connect within `timeout_ms`, or raise `UnreachableError`; the block's end closes both."""
 
 
 class Transport(Protocol):

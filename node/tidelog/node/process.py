@@ -33,6 +33,7 @@ from tidelog.core.system import (
 )
 from tidelog.core.workers import ThreadWorkers
 from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.grpc_streams import connect
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.peers import OwnPeers, Peers
 from tidelog.net.strangers import Strangers
@@ -43,7 +44,7 @@ from tidelog.node.http import HttpServer
 from tidelog.node.metrics import registry_for
 from tidelog.node.node_log import NodeLog
 from tidelog.node.server import Node, Ports, build_node
-from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
+from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
 
 STOP_GRACE_S = 0.5
 HEALTH_INTERVAL_S = 0.25
@@ -172,7 +173,7 @@ def _build(
     config: NodeConfig,
     disk: SystemDisk,
     peers: Peers,
-    transport: GrpcRaftTransport | None,
+    transport: RaftStreamTransport | None,
     strangers: Strangers,
 ) -> Node:
     ports = Ports(
@@ -200,11 +201,15 @@ async def _or_end(start: Coroutine[Any, Any, None]) -> None:
 
 def _raft_transport(
     config: NodeConfig, voters: Mapping[int, str], strangers: Strangers
-) -> GrpcRaftTransport | None:
+) -> RaftStreamTransport | None:
     if not config.is_controller:
         return None
-    return GrpcRaftTransport(
-        node_id=config.node_id, voters=voters, config=config.raft, strangers=strangers
+    return RaftStreamTransport(
+        node_id=config.node_id,
+        voters=voters,
+        connect=connect,
+        config=config.raft,
+        strangers=strangers,
     )
 
 

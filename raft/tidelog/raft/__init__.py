@@ -8,7 +8,8 @@
     wal, wal_file, wal_frames          the write-ahead log and its format
     snapshots, snapshotting, snapshot_file   snapshots of the metadata
     storage, durable_state             the durable state: both of them
-    transport, grpc_transport, hello   messages between voters, and the check of a new stream
+    transport                          port for messages between voters
+    stream_transport, peer_link, hello it on `net`'s streams; the check of a new stream
     factory          assembly of a voter
     pysyncobj/       a second engine behind the same port, based on PySyncObj
 

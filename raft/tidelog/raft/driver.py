@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
 
+from tidelog.core.background import CLOSE_MS_MAX, wait_for_end
 from tidelog.core.env import Clock
 from tidelog.core.errors import invariant
 from tidelog.raft.config import RaftConfig
@@ -77,6 +78,7 @@ class RaftDriver:
         self._waits_for: list[int] = []
         self._is_stopping = False
         self._task: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
 
     # ReplicatedLog
 
@@ -99,7 +101,9 @@ class RaftDriver:
         self._wake.set()
         await self._transport.stop()
         if self._task is not None:
-            await self._task
+            await wait_for_end(self._ended.wait(), name="raft", limit_ms=CLOSE_MS_MAX)
+            if self._task.done():
+                self._task.result()
 
     @property
     def is_leader(self) -> bool:
@@ -227,7 +231,10 @@ class RaftDriver:
             await snapshotting.abandon()
             self._proposals.fail_all("this node stopped", self._not_leader())
             self._reads.fail_all(self._not_leader())
-            storage.close()
+            try:
+                storage.close()
+            finally:
+                self._ended.set()
 
     async def _wait_for_work(self, next_step_in_s: float) -> None:
         # Short waits, so that a blocked loop is noticed.

@@ -26,7 +26,7 @@ from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replication.fetch_rounds import FetchRounds
-from tidelog.core.background import Background
+from tidelog.core.background import CLOSE_MS_MAX, Background, wait_for_end
 from tidelog.core.errors import (
     CallFailedError,
     TidelogError,
@@ -101,7 +101,10 @@ class Fetchers:
             loop.note_changed(partition)
 
     async def stop(self) -> None:
-        """Stop every loop; work ordered by answers is finished first."""
+        """Stop every loop, within `CLOSE_MS_MAX`; work ordered by answers is finished first."""
+        await wait_for_end(self._stop_loops(), name="fetch-loops", limit_ms=CLOSE_MS_MAX)
+
+    async def _stop_loops(self) -> None:
         for loop in self._loops.values():
             await loop.stop()
 

@@ -21,6 +21,7 @@ from tidelog.client.arrow.table_ranges import (
 from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.errors import UnknownTopicOrPartitionError
+from tidelog.client.unwinding import unwind
 
 READ_AHEAD_RANGES = 4
 """The partitions fetched ahead of their turn, with at most two fetches each."""
@@ -89,10 +90,11 @@ class _Started:
         return first
 
     async def close(self) -> None:
-        """Cancel the fetch in flight."""
-        if self._first is not None:
-            self._first.cancel()
-            await asyncio.gather(self._first, return_exceptions=True)  # its outcome is not needed
+        """Cancel the fetch in flight, within the limit of `unwind`."""
+        if self._first is not None and not await unwind([self._first]):
+            # It still runs the generator, which can be closed only after it.
+            self._first.add_done_callback(lambda _: asyncio.create_task(self._chunks.aclose()))
+            return
         await self._chunks.aclose()
 
     async def _advance(self) -> bytes | None:

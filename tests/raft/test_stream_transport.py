@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
-import grpc
 import pytest
 import structlog
 from structlog.testing import capture_logs
+from tests.stubborn import Stubborn
 
-from tidelog.core.errors import KafkaError
+from tidelog.core import background
+from tidelog.core.errors import KafkaError, UnreachableError
+from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.grpc_streams import connect
+from tidelog.net.listeners import one_listener
+from tidelog.net.quiet_ports import quiet_ports
 from tidelog.raft.config import RaftConfig
-from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 from tidelog.raft.hello import hello_of
+from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
 from tidelog.v1 import common_pb2
-from tidelog.v1.methods import RAFT_EXCHANGE
 from tidelog.v1.raft_pb2 import RaftExchangeEnd, RaftMessage
 
 pytestmark = pytest.mark.real_time
@@ -64,30 +70,17 @@ def message(sender_id: int, receiver_id: int, *, term: int = 1) -> RaftMessage:
     )
 
 
-async def serve(transport: GrpcRaftTransport, *, port: int = 0) -> tuple[grpc.aio.Server, int]:
-    handler = RaftPeerHandler(transport)
+async def serve(transport: RaftStreamTransport, *, port: int) -> GrpcServer:
+    def on_fatal(error: BaseException) -> None:
+        raise AssertionError(error)
 
-    async def exchange(
-        requests: AsyncIterator[RaftMessage],
-        context: grpc.aio.ServicerContext[RaftMessage, RaftExchangeEnd],
-    ) -> RaftExchangeEnd:
-        try:
-            return await handler.exchange(requests)
-        except KafkaError as error:  # as the edge of a node does
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, error.message)
-
-    server = grpc.aio.server()
-    method = grpc.stream_unary_rpc_method_handler(
-        exchange,
-        request_deserializer=RaftMessage.FromString,
-        response_serializer=RaftExchangeEnd.SerializeToString,
+    server = GrpcServer(
+        listeners=one_listener(f"127.0.0.1:{port}"),
+        services={"tidelog.v1.RaftPeer": RaftPeerHandler(transport)},
+        on_fatal=on_fatal,
     )
-    server.add_generic_rpc_handlers(
-        (grpc.method_handlers_generic_handler(RAFT_EXCHANGE.service, {"Exchange": method}),)
-    )
-    port = server.add_insecure_port(f"127.0.0.1:{port}")
     await server.start()
-    return server, port
+    return server
 
 
 @pytest.fixture
@@ -97,7 +90,9 @@ async def receiver() -> Receiver:
 
 @pytest.fixture
 async def handler(receiver: Receiver) -> AsyncIterator[RaftPeerHandler]:
-    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: "127.0.0.1:1"}, config=CONFIG)
+    transport = RaftStreamTransport(
+        node_id=1, voters={1: "", 2: "127.0.0.1:1"}, connect=connect, config=CONFIG
+    )
     await transport.start(receiver)
     yield RaftPeerHandler(transport)
     await transport.stop()
@@ -204,11 +199,16 @@ async def test_a_malformed_message_is_refused_and_ends_its_stream(
 
 async def test_messages_cross_and_a_restarted_peer_is_reached_again() -> None:
     there, here = Receiver(), Receiver()
-    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""}, config=CONFIG)
+    target = RaftStreamTransport(
+        node_id=2, voters={1: "127.0.0.1:1", 2: ""}, connect=connect, config=CONFIG
+    )
     await target.start(there)
-    server, port = await serve(target)
+    (port,) = quiet_ports(1)
+    server = await serve(target, port=port)
     config = replace(CONFIG, reconnect_interval_ms=100)
-    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
+    transport = RaftStreamTransport(
+        node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, connect=connect, config=config
+    )
     assert not transport.send(2, message(1, 2))
     await transport.start(here)
 
@@ -216,27 +216,32 @@ async def test_messages_cross_and_a_restarted_peer_is_reached_again() -> None:
     assert transport.send(2, message(1, 2, term=7))
     assert await there.messages.get() == (1, message(1, 2, term=7))
 
-    await server.stop(None)
+    await server.stop(grace_s=0)
     assert await here.connections.get() == (2, False)
-    server, _ = await serve(target, port=port)
+    server = await serve(target, port=port)
     assert await here.connections.get() == (2, True)
     assert transport.send(2, message(1, 2, term=8))
     assert await there.messages.get() == (1, message(1, 2, term=8))
 
     await transport.stop()
     await target.stop()
-    await server.stop(None)
+    await server.stop(grace_s=0)
 
 
 async def test_a_controller_of_another_engine_is_told_why_once_though_it_asks_on() -> None:
     here = Receiver()
     other = replace(CONFIG, engine="pysyncobj")
-    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""}, config=other)
+    target = RaftStreamTransport(
+        node_id=2, voters={1: "127.0.0.1:1", 2: ""}, connect=connect, config=other
+    )
     await target.start(Receiver())
-    server, port = await serve(target)
+    (port,) = quiet_ports(1)
+    server = await serve(target, port=port)
     config = replace(CONFIG, reconnect_interval_ms=50)
     structlog.reset_defaults()
-    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
+    transport = RaftStreamTransport(
+        node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, connect=connect, config=config
+    )
     with capture_logs() as lines:
         await transport.start(here)
         for _ in range(3):
@@ -249,18 +254,23 @@ async def test_a_controller_of_another_engine_is_told_why_once_though_it_asks_on
     ]
     assert "controller 1 runs the raft engine 'tidelog', controller 2 'pysyncobj'" in told["reason"]
     await target.stop()
-    await server.stop(None)
+    await server.stop(grace_s=0)
 
 
 async def test_a_peer_that_takes_nothing_gets_a_bounded_queue_and_a_new_stream() -> None:
     here = Receiver()
-    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""}, config=CONFIG)
+    target = RaftStreamTransport(
+        node_id=2, voters={1: "127.0.0.1:1", 2: ""}, connect=connect, config=CONFIG
+    )
     await target.start(Receiver())
-    server, port = await serve(target)
+    (port,) = quiet_ports(1)
+    server = await serve(target, port=port)
     config = replace(
         CONFIG, max_peer_queue_bytes=100, stall_timeout_ms=50, reconnect_interval_ms=100
     )
-    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
+    transport = RaftStreamTransport(
+        node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, connect=connect, config=config
+    )
     await transport.start(here)
     await here.connections.get()
 
@@ -275,4 +285,30 @@ async def test_a_peer_that_takes_nothing_gets_a_bounded_queue_and_a_new_stream()
 
     await transport.stop()
     await target.stop()
-    await server.stop(None)
+    await server.stop(grace_s=0)
+
+
+async def test_a_stop_does_not_wait_for_a_connection_that_heeds_no_cancellation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "STOP_MS_MAX", 1)
+    stubborn = Stubborn()
+
+    @asynccontextmanager
+    async def held(*_: object, **__: object) -> AsyncIterator[Any]:
+        await stubborn.work()
+        raise UnreachableError("released")
+        yield
+
+    transport = RaftStreamTransport(
+        node_id=1, voters={1: "", 2: "nobody"}, connect=held, config=CONFIG
+    )
+    await transport.start(Receiver())
+    await stubborn.began.wait()
+    async with asyncio.timeout(120):
+        await transport.stop()
+    assert stubborn.cancellations == 1
+    for link in transport._tasks:
+        link.cancel()
+    stubborn.released.set()
+    await asyncio.sleep(0)

@@ -1,33 +1,34 @@
-"""Raft messages over gRPC: one stream for each direction of each pair of voters.
+"""Raft messages between processes: one stream for each direction of each pair of voters.
 
 Owns this node's streams to its peers and, in `RaftPeerHandler`, the peers' streams to this node. A
 stream begins with a `RaftHello`, which a node of another cluster or configuration refuses with an
-error. Reads only the sender of later messages, and drops messages that a peer cannot take.
+error. Reads only the sender of later messages; `peer_link` drops those that a peer cannot take.
+Knows no gRPC: streams are the ones of `tidelog.net`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-import grpc
 import structlog
 
+from tidelog.core.background import cancel_tasks
 from tidelog.core.errors import InvalidRequestError
 from tidelog.net.strangers import Strangers
+from tidelog.net.transport import Connect
 from tidelog.raft.config import RaftConfig
-from tidelog.raft.hello import check_cluster, check_hello, hello_of
+from tidelog.raft.hello import check_cluster, check_hello
+from tidelog.raft.peer_link import PeerLink
 from tidelog.raft.transport import RaftReceiver
 from tidelog.raft.well_formed import fault
 from tidelog.v1 import raft_pb2
-from tidelog.v1.methods import RAFT_EXCHANGE
 
 logger = structlog.get_logger(__name__)
 
 
-class GrpcRaftTransport:
+class RaftStreamTransport:
     """`RaftTransport` of a real node, whose server must serve a `RaftPeerHandler` for it."""
 
     def __init__(
@@ -35,6 +36,7 @@ class GrpcRaftTransport:
         *,
         node_id: int,
         voters: Mapping[int, str],
+        connect: Connect,
         config: RaftConfig | None = None,
         strangers: Strangers | None = None,
     ) -> None:
@@ -42,7 +44,9 @@ class GrpcRaftTransport:
         self._config = config or RaftConfig()
         self._strangers = strangers or Strangers()
         self._links = {
-            peer_id: _Link(peer_id, address=address, node_id=node_id, config=self._config)
+            peer_id: PeerLink(
+                peer_id, address=address, node_id=node_id, config=self._config, connect=connect
+            )
             for peer_id, address in voters.items()
             if peer_id != node_id
         }
@@ -60,9 +64,7 @@ class GrpcRaftTransport:
     async def stop(self) -> None:
         """See `RaftTransport`."""
         self._receiver = None
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_tasks(self._tasks)
 
     def send(self, peer_id: int, message: raft_pb2.RaftMessage) -> bool:
         """See `RaftTransport`."""
@@ -87,7 +89,7 @@ class GrpcRaftTransport:
 class RaftPeerHandler:
     """Server side of RaftPeer: accepts the peers' streams, only the newest of each peer."""
 
-    def __init__(self, transport: GrpcRaftTransport) -> None:
+    def __init__(self, transport: RaftStreamTransport) -> None:
         self._transport = transport
         self._streams: dict[int, asyncio.Task[Any]] = {}  # the server's tasks
 
@@ -143,96 +145,3 @@ class RaftPeerHandler:
                 f"a raft message from node {message.sender_id} to node {message.receiver_id} on "
                 f"the stream of node {peer_id} to node {node_id}: check controller voters",
             )
-
-
-class _Link:
-    """This node's stream to one peer, reconnected until stopped, fed from a bounded queue."""
-
-    def __init__(self, peer_id: int, *, address: str, node_id: int, config: RaftConfig) -> None:
-        self.peer_id = peer_id
-        self._hello = hello_of(node_id, receiver_id=peer_id, config=config)
-        self.is_connected = False
-        self._address = address
-        self._config = config
-        self._queue: deque[bytes] = deque()
-        self._queued_bytes = 0
-        self._wake = asyncio.Event()
-        self._refusal = ""  # the last reason logged
-        self._asked_s: float | None = None  # time of the oldest message the peer has not answered
-
-    def send(self, message: raft_pb2.RaftMessage) -> bool:
-        data = message.SerializeToString()
-        is_full = self._queued_bytes + len(data) > self._config.max_peer_queue_bytes
-        if is_full or not self.is_connected:
-            return False
-        self._queue.append(data)
-        self._queued_bytes += len(data)
-        self._wake.set()
-        return True
-
-    def on_heard(self) -> None:
-        self._asked_s = None
-
-    async def run(self, receiver: RaftReceiver) -> None:
-        while True:
-            async with grpc.aio.insecure_channel(self._address, self._options()) as channel:
-                try:
-                    await self._exchange(channel, receiver)
-                except (grpc.RpcError, TimeoutError, asyncio.InvalidStateError) as error:
-                    logger.debug("raft stream ended", peer_id=self.peer_id, error=repr(error))
-            await asyncio.sleep(self._config.reconnect_interval_ms / 1000)
-
-    def _options(self) -> list[tuple[str, int]]:
-        interval_ms = self._config.reconnect_interval_ms
-        return [
-            ("grpc.use_local_subchannel_pool", 1),
-            ("grpc.enable_http_proxy", 0),
-            ("grpc.initial_reconnect_backoff_ms", interval_ms),
-            ("grpc.max_reconnect_backoff_ms", interval_ms),
-        ]
-
-    async def _exchange(self, channel: grpc.aio.Channel, receiver: RaftReceiver) -> None:
-        async with asyncio.timeout(self._config.connect_timeout_ms / 1000):
-            await channel.channel_ready()
-        call: Any = channel.stream_unary(RAFT_EXCHANGE.path)()  # not typed by gRPC
-        call.add_done_callback(lambda _: self._wake.set())
-        self._asked_s = None
-        try:
-            await call.write(self._hello.SerializeToString())
-            self.is_connected = True
-            receiver.on_connected(self.peer_id)
-            while not call.done():
-                await self._send_queued(call)
-        finally:
-            if self.is_connected:
-                self.is_connected = False
-                receiver.on_disconnected(self.peer_id)
-            self._queue.clear()
-            self._queued_bytes = 0
-            if call.done():
-                await self._tell_refusal(call)
-            call.cancel()
-
-    async def _tell_refusal(self, call: Any) -> None:
-        """Log the peer's reason to refuse this node's streams, once per reason, despite retries."""
-        reason = await call.details()
-        if await call.code() is grpc.StatusCode.INVALID_ARGUMENT and reason != self._refusal:
-            self._refusal = reason
-            logger.warning(
-                "a voter refuses the raft stream of this node", peer_id=self.peer_id, reason=reason
-            )
-
-    async def _send_queued(self, call: Any) -> None:
-        await self._wake.wait()
-        self._wake.clear()
-        stall_s = self._config.stall_timeout_ms / 1000
-        while self._queue and not call.done():
-            now_s = asyncio.get_running_loop().time()
-            if self._asked_s is None:
-                self._asked_s = now_s
-            elif now_s - self._asked_s > stall_s:
-                raise TimeoutError(f"node {self.peer_id} was silent for {stall_s} s")
-            data = self._queue.popleft()
-            self._queued_bytes -= len(data)
-            async with asyncio.timeout(stall_s):
-                await call.write(data)
