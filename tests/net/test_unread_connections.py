@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from tidelog.chaos.workloads.noise import DATA, HEADERS, PREFACE, SETTINGS, call_headers, frame
-from tidelog.net.call import LOCAL_CALL, Call
+from tidelog.net.call import LOCAL_CALL, Call, counts_responses
 from tidelog.net.grpc_connections import SLICE, connections_at, connections_of
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.listeners import one_listener
@@ -47,6 +47,7 @@ class Handler:
         self.asked += 1
         return MetadataResponse(cluster_id="x" * MIB)
 
+    @counts_responses
     async def fetch(self, _: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
         self.asked += 1
         unread: UnreadResponse = self._unread.fetches.hold(call.connection, MIB)
