@@ -3,75 +3,17 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
-import os
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
+from tests.cli.commands import Closable, Done, Run
+from tests.client.fake_cluster import Mishap, encoded
 
 from tidelog.cli.main import main
-from tidelog.client import ports
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
-
-
-class Done(NamedTuple):
-    code: int
-    stdout: bytes
-    stderr: str
-
-
-Run = Callable[..., Done]
-
-
-class Closable(FakeCluster):
-    """Each command makes a transport and closes it."""
-
-    async def close(self) -> None:
-        """Nothing to release."""
-
-
-@pytest.fixture
-def cluster() -> Closable:
-    return Closable()
-
-
-@pytest.fixture
-def run(
-    cluster: Closable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> Run:
-    """Runs `tidelog` in this process, its transport being the cluster."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
-    monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
-
-    def run_command(*arguments: str, stdin: bytes = b"") -> Done:
-        read_end, write_end = os.pipe()
-
-        def feed() -> None:
-            # A command that gives up reads no further.
-            with contextlib.suppress(BrokenPipeError), os.fdopen(write_end, "wb") as pipe:
-                pipe.write(stdin)
-
-        feeder = threading.Thread(target=feed)
-        feeder.start()
-        monkeypatch.setattr(sys, "argv", ["tidelog", *arguments])
-        with os.fdopen(read_end) as pipe:
-            monkeypatch.setattr(sys, "stdin", pipe)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        feeder.join()
-        sys.stdout.flush()
-        captured = capfdbinary.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Done(ended.value.code, captured.out, captured.err.decode())
-
-    return run_command
 
 
 def test_every_line_is_a_record_split_at_newlines_only(cluster: Closable, run: Run) -> None:
@@ -191,6 +133,7 @@ def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
     arguments = ("--from-beginning", "--partition", "1", "--json", "--timeout", "0.05")
     first, second = map(json.loads, run("consume", "t", *arguments).stdout.splitlines())
     assert first == {
+        "topic": "t",
         "partition": 1,
         "offset": 0,
         "timestamp": 1234,
@@ -391,6 +334,6 @@ def test_a_reader_that_left_is_no_error(
     def leave(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("tidelog.cli.consume._write", leave)
+    monkeypatch.setattr("tidelog.cli.reading._write", leave)
     monkeypatch.setattr("tidelog.cli.consume.os.dup2", lambda *_: None)
     assert run("consume", "t", "--from-beginning", "--timeout", "1") == Done(0, b"", "")

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.cli.bootstrap import bootstrap_option
+from tidelog.cli.connection import API_TIMEOUT_MS, run
 from tidelog.client.admin import Admin
 from tidelog.client.admin.descriptions import ConfigDescription
 

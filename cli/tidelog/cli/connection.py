@@ -11,22 +11,11 @@ import click
 if TYPE_CHECKING:
     from tidelog.core.errors import TidelogError
 
-DEFAULT_BOOTSTRAP = "127.0.0.1:9192,127.0.0.1:9193,127.0.0.1:9194"
 API_TIMEOUT_MS = 30_000
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-
-bootstrap_option = click.option(
-    "--bootstrap",
-    envvar="TIDELOG_BOOTSTRAP",
-    default=DEFAULT_BOOTSTRAP,
-    show_default=True,
-    show_envvar=True,
-    metavar="HOST:PORT,…",
-    help="Broker addresses; one that answers is enough.",
-)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:  # Any: nothing is ever sent into the coroutine

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.cli.bootstrap import bootstrap_option
+from tidelog.cli.connection import API_TIMEOUT_MS, run
 from tidelog.client.admin import Admin
 from tidelog.client.admin.events import (
     METADATA_KINDS,

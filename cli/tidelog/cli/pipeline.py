@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from tidelog.cli.connection import DEFAULT_BOOTSTRAP
+from tidelog.cli.bootstrap import DEFAULT_BOOTSTRAP
 
 
 @click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.cli.bootstrap import bootstrap_option
+from tidelog.cli.connection import API_TIMEOUT_MS, run
 from tidelog.cli.metadata_log import LogLine, batch_lines, file_lines, log_files, piece_lines
 from tidelog.client.admin import Admin
 from tidelog.client.admin.quorum import QuorumDescription, VoterDescription, VoterStatus

@@ -6,8 +6,9 @@ import json
 
 import click
 
+from tidelog.cli.bootstrap import bootstrap_option
 from tidelog.cli.configs import parse_configs
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, echo_results, run
+from tidelog.cli.connection import API_TIMEOUT_MS, echo_results, run
 from tidelog.client.admin import Admin
 from tidelog.client.admin.descriptions import PartitionDescription, TopicDescription
 from tidelog.client.errors import ElectionNotNeededError, TidelogError
