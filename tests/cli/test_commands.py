@@ -168,7 +168,7 @@ def test_a_topic_is_created_on_the_brokers_named(cluster: Closable, run: Run) ->
 def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run: Run) -> None:
     created = run("topics", "create", "t", "--partitions", "2", "--replication-factor", "1")
     assert (created.code, created.stderr) == (0, "")
-    assert run("topics", "list").stdout == b"t\n"
+    assert run("topics", "list", "--names").stdout == b"t\n"
     cluster.move("t", 1, leader_id=None)
     described = json.loads(run("topics", "describe", "t", "--json").stdout)
     assert list(described) == ["name", "topic_id", "configs", "partitions"]
@@ -177,11 +177,11 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert list(described["partitions"][0]) == [
         *("partition", "leader", "leader_epoch", "replicas", "isr"),
         *("elr", "last_known_leader", "damaged", "offline"),
-        *("high_watermark", "log_start_offset", "log_end_offset"),
+        *("high_watermark", "log_start_offset", "log_end_offset", "size_bytes"),
     ]
     assert b"none" in run("topics", "describe", "t").stdout
     assert run("topics", "delete", "t").code == 0
-    assert run("topics", "list").stdout == b""
+    assert run("topics", "list", "--names").stdout == b""
 
 
 def test_of_topics_deleted_each_has_its_line(cluster: Closable, run: Run) -> None:
@@ -245,8 +245,8 @@ def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable
     )
     cluster.configs = {"t": {"segment.bytes": "1000"}}
     assert run("configs", "describe", "t").stdout.decode().splitlines() == [
-        "key            value  source                default",
-        "segment.bytes  1000   DYNAMIC_TOPIC_CONFIG  1073741824",
+        "key\tvalue\tsource\tdefault",
+        "segment.bytes\t1000\tDYNAMIC_TOPIC_CONFIG\t1073741824",
     ]
     rows = run("configs", "describe", "--cluster", "--all").stdout.decode().splitlines()
     assert len(rows) == 22

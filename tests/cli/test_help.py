@@ -46,7 +46,7 @@ def test_the_list_names_every_command_and_imports_none() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
     )
     listed, imported = done.stdout.rstrip().rsplit("\n", 1)
-    assert imported == "['tidelog.cli', 'tidelog.cli.main']"
+    assert imported == "['tidelog.cli', 'tidelog.cli.bootstrap', 'tidelog.cli.main']"
     for name, target in COMMANDS.items():
         assert f"  {name} " in listed
         assert target.help in listed

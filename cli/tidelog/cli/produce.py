@@ -127,19 +127,13 @@ def produce(
     in it are ignored.
     """
     topic, path = _topic_and_file(words, named_topics)
-    if is_json and (key_delimiter is not None or key is not None or headers or null):
-        raise click.UsageError("--json lines name keys, headers and nulls themselves")
-    if key is not None and key_delimiter is not None:
-        raise click.UsageError("only one of --key and --key-delimiter")
-    form = InputForm(
-        delimiter=_separator("--delimiter", delimiter),
-        key_delimiter=_separator("--key-delimiter", key_delimiter)
-        if key_delimiter is not None
-        else None,
-        key=None if key is None else key.encode(),
-        headers=parse_headers(headers),
+    form = _input_form(
+        key_delimiter=key_delimiter,
+        key=key,
+        headers=headers,
         is_json=is_json,
         is_empty_null=null,
+        delimiter=delimiter,
     )
     tally = Tally()
 
@@ -170,6 +164,32 @@ def produce(
         raise click.exceptions.Exit(1) from error
     finally:
         click.echo(f"{counted(tally.acknowledged, 'record')} acknowledged", err=True)
+
+
+def _input_form(
+    *,
+    key_delimiter: str | None,
+    key: str | None,
+    headers: tuple[str, ...],
+    is_json: bool,
+    is_empty_null: bool,
+    delimiter: str,
+) -> InputForm:
+    """The form that the options name. Errors: click.UsageError."""
+    if is_json and (key_delimiter is not None or key is not None or headers or is_empty_null):
+        raise click.UsageError("--json lines name keys, headers and nulls themselves")
+    if key is not None and key_delimiter is not None:
+        raise click.UsageError("only one of --key and --key-delimiter")
+    return InputForm(
+        delimiter=_separator("--delimiter", delimiter),
+        key_delimiter=_separator("--key-delimiter", key_delimiter)
+        if key_delimiter is not None
+        else None,
+        key=None if key is None else key.encode(),
+        headers=parse_headers(headers),
+        is_json=is_json,
+        is_empty_null=is_empty_null,
+    )
 
 
 def _topic_and_file(words: tuple[str, ...], named: tuple[str, ...]) -> tuple[str, Path | None]:

@@ -22,7 +22,7 @@ _NAMES: dict[str, Literal["earliest", "latest"]] = {
 
 
 class StartOffset(NamedTuple):
-    """One of: the start or end of a partition, an offset, offsets before the end, a time."""
+    """A place in a partition: its start or end, an offset, offsets before the end, or a time."""
 
     reset: Literal["earliest", "latest"] = "latest"
     offset: int | None = None

@@ -103,29 +103,22 @@ class Consumer(Generic[K, V]):
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
         self._metadata_max_age_ms = metadata_max_age_ms
-        self._routing = Routing(
-            bootstrap,
-            ports=self._ports,
-            config=RoutingConfig(backoff=backoff, metadata_max_age_ms=metadata_max_age_ms),
-        )
-        self._lookup = OffsetLookup(
-            self._routing, backoff=backoff, request_timeout_ms=request_timeout_ms
-        )
+        aged = RoutingConfig(backoff=backoff, metadata_max_age_ms=metadata_max_age_ms)
+        routing = self._routing = Routing(bootstrap, ports=self._ports, config=aged)
+        self._lookup = OffsetLookup(routing, backoff=backoff, request_timeout_ms=request_timeout_ms)
         self._assignment = Assignment()
+        config = FetcherConfig(
+            reset=self._reset,
+            is_truncation_error=(on_truncation or auto_offset_reset) in {"raise", "none"},
+            fetch_min_bytes=fetch_min_bytes,
+            fetch_max_wait_ms=fetch_max_wait_ms,
+            fetch_max_bytes=fetch_max_bytes,
+            max_partition_fetch_bytes=max_partition_fetch_bytes,
+            lookup_timeout_ms=api_timeout_ms,
+            backoff=backoff,
+        )
         self._fetcher = Fetcher(
-            assignment=self._assignment,
-            routing=self._routing,
-            lookup=self._lookup,
-            config=FetcherConfig(
-                reset=self._reset,
-                is_truncation_error=(on_truncation or auto_offset_reset) in {"raise", "none"},
-                fetch_min_bytes=fetch_min_bytes,
-                fetch_max_wait_ms=fetch_max_wait_ms,
-                fetch_max_bytes=fetch_max_bytes,
-                max_partition_fetch_bytes=max_partition_fetch_bytes,
-                lookup_timeout_ms=api_timeout_ms,
-                backoff=backoff,
-            ),
+            assignment=self._assignment, routing=routing, lookup=self._lookup, config=config
         )
         self._ready = ReadyRecords(
             fetcher=self._fetcher,
