@@ -264,6 +264,7 @@ def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable
         ("set", "t"),
         ("set", "t", "retention.ms"),
         ("set", "t", "=5"),
+        ("set", "t", "segment.bytes=7d"),
         ("set", "retention.ms=5", "flush.ms=5"),
         ("set", "t", "flush.ms=5", "flush.ms=6"),
         ("set", "--cluster", "t", "flush.ms=5"),

@@ -102,7 +102,10 @@ def parse_configs(pairs: Iterable[str]) -> dict[str, str]:
             raise click.UsageError(f"{pair!r} is not KEY=VALUE")
         if key in parsed:
             raise click.UsageError(f"{key} is given twice")
-        parsed[key] = config_number(key, value)
+        try:
+            parsed[key] = config_number(key, value)
+        except ValueError as error:
+            raise click.UsageError(f"{key}: {error}") from error
     return parsed
 
 

@@ -121,7 +121,7 @@ def _message_of(error: Exception) -> str:
 def main() -> None:
     """Run the command line; the exit code is 0, 1 for an error, 2 for wrong usage."""
     try:
-        code = tidelog.main(standalone_mode=False)
+        code = tidelog.main(standalone_mode=False, prog_name="tidelog")
     except click.ClickException as error:
         if isinstance(error, click.UsageError):
             error.show()

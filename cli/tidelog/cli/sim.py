@@ -151,9 +151,13 @@ def replay(*, suite: str, engine: str, scenario: str | None, seed: int, as_json:
         violation = result.violation
         echo_json(
             {
-                "suite": suite, "seed": seed, "operations": result.operations,
-                "acknowledged": result.acknowledged, "virtual_s": result.virtual_s,
-                "steps": result.steps, "trace_hash": result.trace_hash,
+                "suite": suite,
+                "seed": seed,
+                "operations": result.operations,
+                "acknowledged": result.acknowledged,
+                "virtual_s": result.virtual_s,
+                "steps": result.steps,
+                "trace_hash": result.trace_hash,
                 "violation": None
                 if violation is None
                 else f"{violation.invariant}: {violation.what}",
