@@ -53,6 +53,14 @@ class Tally:
         error = future.exception()
         self._count(int(error is None), int(error is not None), error)
 
+    def raise_error(self) -> None:
+        """Raise a click error if a record failed."""
+        if self.error is not None:
+            were = "was" if self.failed == 1 else "were"
+            raise click.ClickException(
+                f"{counted(self.failed, 'record')} {were} not acknowledged: {self.error}"
+            )
+
     def _count(self, acknowledged: int, failed: int, error: BaseException | None) -> None:
         self.acknowledged += acknowledged
         self.failed += failed
@@ -154,11 +162,7 @@ def produce(
     try:
         with _input(path) as fd, _progress(tally, fd):
             run(work(fd))
-        if tally.error is not None:
-            were = "was" if tally.failed == 1 else "were"
-            raise click.ClickException(
-                f"{counted(tally.failed, 'record')} {were} not acknowledged: {tally.error}"
-            )
+        tally.raise_error()
     except click.ClickException as error:
         click.echo(f"tidelog: {error.format_message()}", err=True)
         raise click.exceptions.Exit(1) from error

@@ -98,7 +98,7 @@ class Consumer(Generic[K, V]):
         _check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
         self._max_poll_records = max_poll_records
         self._interceptors = ConsumerInterceptors(interceptors or ())
-        self._api_timeout_ms = api_timeout_ms
+        self._api_timeout_ms, self._request_timeout_ms = api_timeout_ms, request_timeout_ms
         self._reset = _RESETS[auto_offset_reset]
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
@@ -126,7 +126,6 @@ class Consumer(Generic[K, V]):
             check_crcs=check_crcs,
             deserializers=Deserializers(key=key_deserializer, value=value_deserializer),
         )
-        self._request_timeout_ms = request_timeout_ms
         self._subscription: Subscription | None = None
         self._is_started = False
         self._closing: asyncio.Task[None] | None = None
