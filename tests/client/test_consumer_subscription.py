@@ -6,7 +6,8 @@ import asyncio
 import re
 
 import pytest
-from tests.client.consumer_cases import consumer, filled, take
+from tests.client.consumer_cases import consumer, take
+from tests.client.fake_cases import fake_filled
 from tests.client.fake_cluster import FakeCluster, encoded
 from tests.client.fake_partition import FakePartition
 
@@ -22,7 +23,7 @@ async def intervals(count: int = 1) -> None:
 
 async def test_a_subscription_reads_all_partitions_of_its_topics() -> None:
     cluster = FakeCluster()
-    filled(cluster, partitions=2, batches=1)
+    fake_filled(cluster, partitions=2, batches=1)
     cluster.create("u").partitions[0].append(encoded([b"u"]))
     cluster.create("v").partitions[0].append(encoded([b"v"]))
     async with consumer(cluster) as c:
@@ -47,7 +48,7 @@ async def test_partitions_added_later_are_read_from_their_first_record() -> None
 
 async def test_known_partitions_keep_their_positions_when_others_are_added() -> None:
     cluster = FakeCluster()
-    topic = filled(cluster, batches=1)
+    topic = fake_filled(cluster, batches=1)
     async with consumer(cluster, metadata_max_age_ms=INTERVAL_MS) as c:
         await c.subscribe(["t"])
         await take(c, 5)
