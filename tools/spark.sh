@@ -25,7 +25,7 @@ case "$*" in
   *) $tidelog cluster start >&2 ;;
 esac
 if [ $# -eq 0 ]; then
-  $tidelog topics list | grep -x "$sample" >/dev/null ||
+  $tidelog topics list --names | grep -x "$sample" >/dev/null ||
     $tidelog topics create "$sample" --partitions 3 --replication-factor 3 >&2
   echo "spark: sending $count orders to $sample, 3 in 100 of them bad" >&2
   orders | $tidelog produce "$sample"

@@ -1,4 +1,4 @@
-"""`tidelog dump-log` in this process, and files for it."""
+"""`tidelog` in this process, against a cluster in a dictionary; `dump-log`, and files for it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.commands import Closable, Run, command_runner
 from tests.cli.dumps import KAFKA, Done, Dump, open_log
+from tests.client.fake_cluster import BOOTSTRAP
 
 from tidelog.cli.main import main
+from tidelog.client import ports
 from tidelog.core.system import SystemDisk
+
+
+@pytest.fixture
+def cluster() -> Closable:
+    return Closable()
+
+
+@pytest.fixture
+def run(
+    cluster: Closable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Run:
+    """Runs `tidelog` in this process, its transport being the cluster."""
+    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
+    return command_runner(monkeypatch, capfdbinary)
 
 
 @pytest.fixture

@@ -3,75 +3,17 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
-import os
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
+from tests.cli.commands import Closable, Done, Run
+from tests.client.fake_cluster import Mishap, encoded
 
 from tidelog.cli.main import main
-from tidelog.client import ports
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
-
-
-class Done(NamedTuple):
-    code: int
-    stdout: bytes
-    stderr: str
-
-
-Run = Callable[..., Done]
-
-
-class Closable(FakeCluster):
-    """Each command makes a transport and closes it."""
-
-    async def close(self) -> None:
-        """Nothing to release."""
-
-
-@pytest.fixture
-def cluster() -> Closable:
-    return Closable()
-
-
-@pytest.fixture
-def run(
-    cluster: Closable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> Run:
-    """Runs `tidelog` in this process, its transport being the cluster."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
-    monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
-
-    def run_command(*arguments: str, stdin: bytes = b"") -> Done:
-        read_end, write_end = os.pipe()
-
-        def feed() -> None:
-            # A command that gives up reads no further.
-            with contextlib.suppress(BrokenPipeError), os.fdopen(write_end, "wb") as pipe:
-                pipe.write(stdin)
-
-        feeder = threading.Thread(target=feed)
-        feeder.start()
-        monkeypatch.setattr(sys, "argv", ["tidelog", *arguments])
-        with os.fdopen(read_end) as pipe:
-            monkeypatch.setattr(sys, "stdin", pipe)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        feeder.join()
-        sys.stdout.flush()
-        captured = capfdbinary.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Done(ended.value.code, captured.out, captured.err.decode())
-
-    return run_command
 
 
 def test_every_line_is_a_record_split_at_newlines_only(cluster: Closable, run: Run) -> None:
@@ -191,6 +133,7 @@ def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
     arguments = ("--from-beginning", "--partition", "1", "--json", "--timeout", "0.05")
     first, second = map(json.loads, run("consume", "t", *arguments).stdout.splitlines())
     assert first == {
+        "topic": "t",
         "partition": 1,
         "offset": 0,
         "timestamp": 1234,
@@ -225,7 +168,7 @@ def test_a_topic_is_created_on_the_brokers_named(cluster: Closable, run: Run) ->
 def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run: Run) -> None:
     created = run("topics", "create", "t", "--partitions", "2", "--replication-factor", "1")
     assert (created.code, created.stderr) == (0, "")
-    assert run("topics", "list").stdout == b"t\n"
+    assert run("topics", "list", "--names").stdout == b"t\n"
     cluster.move("t", 1, leader_id=None)
     described = json.loads(run("topics", "describe", "t", "--json").stdout)
     assert list(described) == ["name", "topic_id", "configs", "partitions"]
@@ -234,11 +177,11 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert list(described["partitions"][0]) == [
         *("partition", "leader", "leader_epoch", "replicas", "isr"),
         *("elr", "last_known_leader", "damaged", "offline"),
-        *("high_watermark", "log_start_offset", "log_end_offset"),
+        *("high_watermark", "log_start_offset", "log_end_offset", "size_bytes"),
     ]
     assert b"none" in run("topics", "describe", "t").stdout
     assert run("topics", "delete", "t").code == 0
-    assert run("topics", "list").stdout == b""
+    assert run("topics", "list", "--names").stdout == b""
 
 
 def test_of_topics_deleted_each_has_its_line(cluster: Closable, run: Run) -> None:
@@ -302,8 +245,8 @@ def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable
     )
     cluster.configs = {"t": {"segment.bytes": "1000"}}
     assert run("configs", "describe", "t").stdout.decode().splitlines() == [
-        "key            value  source                default",
-        "segment.bytes  1000   DYNAMIC_TOPIC_CONFIG  1073741824",
+        "key\tvalue\tsource\tdefault",
+        "segment.bytes\t1000\tDYNAMIC_TOPIC_CONFIG\t1073741824",
     ]
     rows = run("configs", "describe", "--cluster", "--all").stdout.decode().splitlines()
     assert len(rows) == 22
@@ -321,6 +264,7 @@ def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable
         ("set", "t"),
         ("set", "t", "retention.ms"),
         ("set", "t", "=5"),
+        ("set", "t", "segment.bytes=7d"),
         ("set", "retention.ms=5", "flush.ms=5"),
         ("set", "t", "flush.ms=5", "flush.ms=6"),
         ("set", "--cluster", "t", "flush.ms=5"),
@@ -391,6 +335,6 @@ def test_a_reader_that_left_is_no_error(
     def leave(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("tidelog.cli.consume._write", leave)
+    monkeypatch.setattr("tidelog.cli.reading._write", leave)
     monkeypatch.setattr("tidelog.cli.consume.os.dup2", lambda *_: None)
     assert run("consume", "t", "--from-beginning", "--timeout", "1") == Done(0, b"", "")

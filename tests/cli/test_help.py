@@ -8,7 +8,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from tidelog.cli.main import COMMANDS, Target, tidelog
+from tidelog.cli.completion import SHELLS
+from tidelog.cli.main import COMMANDS, Target, main, tidelog
 
 _WITHOUT = """
 import sys
@@ -46,7 +47,7 @@ def test_the_list_names_every_command_and_imports_none() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
     )
     listed, imported = done.stdout.rstrip().rsplit("\n", 1)
-    assert imported == "['tidelog.cli', 'tidelog.cli.main']"
+    assert imported == "['tidelog.cli', 'tidelog.cli.bootstrap', 'tidelog.cli.main']"
     for name, target in COMMANDS.items():
         assert f"  {name} " in listed
         assert target.help in listed
@@ -72,3 +73,56 @@ def test_a_missing_extra_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPat
         "Error: chaos needs toxiproxy, which is not installed: pip install 'tidelog[chaos]' "
         "(in a checkout: make setup)\n"
     )
+
+
+HEAVY = (
+    *("grpc", "aiohttp", "prometheus_client", "pysyncobj"),
+    *("toxiproxy", "pyspark", "pyarrow", "numpy", "pandas", "matplotlib"),
+)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_imports_nothing_heavy(name: str) -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from tidelog.cli.main import tidelog\n"
+        f"assert CliRunner().invoke(tidelog, [{name!r}, '--help']).exit_code == 0\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_a_package_missing_while_a_command_runs_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def absent(_arguments: object, **_: object) -> None:
+        raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark")
+
+    monkeypatch.setattr("tidelog.spark.pipeline.__main__.main", absent)
+    arguments = ["tidelog", "pipeline", "-t", "a", "--schema", "id long", "--output", "/out"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == (
+        "tidelog: pipeline needs pyspark, which is not installed: pip install 'tidelog[spark]' "
+        "(in a checkout: make setup)\n"
+    )
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_is_a_script_that_calls_tidelog(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = CliRunner().invoke(tidelog, ["completion", shell]).output
+    assert f"_TIDELOG_COMPLETE={shell}_complete" in script
+    monkeypatch.setenv("_TIDELOG_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "tidelog topics de")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    monkeypatch.setattr(sys, "argv", ["tidelog"])
+    with pytest.raises(SystemExit):
+        main()
+    completed = capsys.readouterr().out.splitlines()
+    assert completed == ["plain,delete", "plain,delete-records", "plain,describe"]

@@ -415,6 +415,7 @@ class FakeCluster:
                 if state.leader_id is not None and self.alive[state.leader_id]:
                     described.log_start_offset = state.start_offset
                     described.high_watermark = described.log_end_offset = state.end_offset
+                    described.size_bytes = sum(len(batch) for batch in state.batches)
         return response
 
     async def _describe_quorum(

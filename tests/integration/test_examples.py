@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("whole_*.py")), ids=lambda path: path.stem)
 def test_example_runs_and_clears_up(path: Path, running_cluster: LocalCluster) -> None:
-    before = running_cluster.run("topics", "list").stdout
+    before = running_cluster.run("topics", "list", "--names").stdout
     done = subprocess.run(
         [sys.executable, str(path), running_cluster.bootstrap],
         capture_output=True,
@@ -28,4 +28,4 @@ def test_example_runs_and_clears_up(path: Path, running_cluster: LocalCluster) -
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert running_cluster.run("topics", "list").stdout == before
+    assert running_cluster.run("topics", "list", "--names").stdout == before

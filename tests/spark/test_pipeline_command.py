@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.cli.connection import DEFAULT_BOOTSTRAP
+from tidelog.cli.bootstrap import DEFAULT_BOOTSTRAP
 from tidelog.cli.main import main
 from tidelog.spark.pipeline import __main__ as module
 from tidelog.spark.pipeline.plan import Limits
@@ -75,7 +75,7 @@ def test_help_lists_the_options(
     assert tidelog(monkeypatch, "--help") == 0
     shown = capsys.readouterr().out
     for option in ("--bootstrap", "--topic", "--schema", "--output", "--max-records", "--master"):
-        assert f"\n  {option} " in shown
+        assert f"{option} " in shown or f"{option}," in shown
 
 
 def test_the_command_hands_over_options_with_its_own_defaults(
@@ -95,10 +95,27 @@ def test_the_command_hands_over_options_with_its_own_defaults(
     monkeypatch.setenv("PYSPARK_PYTHON", "/mine")
     assert tidelog(monkeypatch, *LEAST) == 0
 
-    assert heard == [
-        ((*LEAST, "--partition-by", "shop", "_date"), DEFAULT_BOOTSTRAP, sys.executable),
-        (LEAST, "h:1", "/mine"),
-    ]
+    every = ("--max-records", "5", "--from-latest", "--allow-data-loss", "--master", "local[2]")
+    assert tidelog(monkeypatch, *LEAST, *every, "-t", "b", "--option", "x=y=z", "-b", "h:2") == 0
+
+    (first, *where), (second, *there), (third, *_) = heard
+    assert (where, there) == ([DEFAULT_BOOTSTRAP, sys.executable], ["h:1", "/mine"])
+    by_both = (*LEAST, "--partition-by", "shop", "_date")
+    assert parse(first, bootstrap="h:0") == parse(by_both, bootstrap="h:0")
+    assert parse(second, bootstrap="h:0") == parse(LEAST, bootstrap="h:0")
+    by_all = (*LEAST, *every, "--topic", "b", "--option", "x=y=z")
+    assert parse(third, bootstrap="h:0") == parse(by_all, bootstrap="h:0")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [LEAST[2:], (*LEAST, "shop"), (*LEAST, "--option", "x"), (*LEAST, "--max-records", "0")],
+)
+def test_wrong_usage_of_the_command_has_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, wrong: Sequence[str]
+) -> None:
+    monkeypatch.setattr(module, "main", lambda *_, **__: pytest.fail("the job was started"))
+    assert tidelog(monkeypatch, *wrong) == 2
 
 
 def test_a_machine_that_cannot_run_spark_is_told_so_in_one_line(

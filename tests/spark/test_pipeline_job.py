@@ -190,7 +190,7 @@ def test_the_example_runs_and_clears_up(
 ) -> None:
     def topics() -> list[str]:
         """But those of the product."""
-        listed = running_cluster.run("topics", "list").stdout.split()
+        listed = running_cluster.run("topics", "list", "--names").stdout.split()
         return [name for name in listed if not name.startswith("__")]
 
     before = topics()

@@ -11,27 +11,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tidelog.benchmarks.efforts import EFFORTS
 from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.machine import machine_facts
-from tidelog.benchmarks.own_cluster import OwnCluster
 from tidelog.benchmarks.peer import Peer
 from tidelog.benchmarks.plan import Group, groups, warm_up
 from tidelog.benchmarks.report import CHART_NAME, VERDICTS, chart, markdown, number
 from tidelog.benchmarks.rows import Result
 from tidelog.benchmarks.signals import ended_by_sigterm, unhurried
-from tidelog.benchmarks.sitting import Sitting
+from tidelog.cli.table import echo_table
 from tidelog.core.errors import TidelogError
 
-TABLE_COLUMNS = 150
-"""The minimum width of the table, in a file, a pipe or a terminal, which wraps longer lines."""
+if TYPE_CHECKING:
+    from tidelog.benchmarks.sitting import Sitting
+
+_COLUMNS = ("figure", "Tidelog", "Kafka", "unit", "ratio", "aim", "verdict")
 
 
 @click.group()
@@ -67,6 +65,8 @@ def run(
     found = [group for group in groups(chosen) if only is None or only in group.name]
     if not found:
         raise click.UsageError(f"no group of rows has {only!r} in its name")
+    from tidelog.benchmarks.sitting import Sitting
+
     sitting = Sitting(chosen, found, _peer(peer_command), report=_reporter())
     with ended_by_sigterm():
         _measure(sitting, warm_up(chosen))
@@ -74,15 +74,15 @@ def run(
     if report is not None:
         _write(report, results)
     if not is_json:
-        console = Console()
-        console.width = max(console.width, TABLE_COLUMNS)
-        console.print(_table(results))
+        echo_table(_COLUMNS, map(_row, results))
     click.echo(json.dumps({"rows": [result.as_json() for result in results]}))
     sys.exit(1 if sitting.errors else 0)
 
 
 def _reporter() -> Callable[[str], None]:
     """Make a function that prints progress on stderr, with the minutes since the start."""
+    from rich.console import Console
+
     console, began_s = Console(stderr=True, highlight=False, soft_wrap=True), time.monotonic()
 
     def report(text: str) -> None:
@@ -103,6 +103,8 @@ def _measure(sitting: Sitting, warming: Group) -> None:
     sitting.measure_starts()
     if not any(group.is_on_the_cluster for group in sitting.groups):
         return
+    from tidelog.benchmarks.own_cluster import OwnCluster
+
     try:
         with OwnCluster() as cluster, _peer_up(sitting):
             cluster.start()
@@ -129,22 +131,15 @@ def _peer_up(sitting: Sitting) -> Iterator[None]:
             peer.down()
 
 
-def _table(results: Sequence[Result]) -> Table:
-    table = Table("figure", box=SIMPLE)
-    for name in ("Tidelog", "Kafka", "unit", "ratio", "aim", ""):
-        is_text = name in {"unit", "aim", ""}
-        table.add_column(name, justify="left" if is_text else "right")
-    for result in results:
-        said = result.as_json()
-        cells = (
-            *(number(side.value) if side else "-" for side in (result.ours, result.kafka)),
-            result.row.unit,
-            "" if result.ratio is None else f"{result.ratio:.2f}",
-            str(said["aim"] or ""),
-            "; ".join([VERDICTS[result.is_met], *result.errors]).strip("; "),
-        )
-        table.add_row(*(Text(cell) for cell in (result.row.figure, *cells)))
-    return table
+def _row(result: Result) -> tuple[object, ...]:
+    return (
+        result.row.figure,
+        *(number(side.value) if side else "-" for side in (result.ours, result.kafka)),
+        result.row.unit,
+        "" if result.ratio is None else f"{result.ratio:.2f}",
+        result.as_json()["aim"],
+        "; ".join([VERDICTS[result.is_met], *result.errors]).strip("; "),
+    )
 
 
 def _write(folder: Path, results: Sequence[Result]) -> None:

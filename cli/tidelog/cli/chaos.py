@@ -19,11 +19,11 @@ from tidelog.benchmarks.machine import command_text
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.scenarios.catalogue import id_of, runnable_on
 from tidelog.chaos.sockets import ledger as ledgers
-from tidelog.chaos.sockets.run import run_scenario
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.summary import summary
 from tidelog.chaos.story.scenario import SOCKETS
 from tidelog.cli.chaos_output import Folder, Progress
+from tidelog.cli.units import Seconds
 from tidelog.core.provenance import checked_out_commit
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.mutants.on_sockets import HUNTS
@@ -90,10 +90,11 @@ def list_scenarios(*, is_json: bool) -> None:
 @click.option(
     "--duration",
     "duration_s",
-    type=click.FloatRange(1.0),
+    type=Seconds(min_s=1.0),
     default=LOAD_S,
     show_default=True,
-    help="Minimum seconds of load per run; a scenario that needs longer takes longer.",
+    metavar="SPAN",
+    help="Minimum load per run: 8 (seconds), 5m; a scenario that needs longer takes longer.",
 )
 @click.option("--full", "is_full", is_flag=True, help="Run the catalogue's number of rounds.")
 @click.option(
@@ -209,6 +210,8 @@ async def _run_all(
 
 
 async def _run(plan: RunPlan, reports: Folder, progress: Progress) -> RunRecord:
+    from tidelog.chaos.sockets.run import run_scenario
+
     silence_nodes()  # This process opens the replicas' logs to compare them.
     progress.begin(plan)
     record = await run_scenario(plan, folder=reports.folder_of(plan), tell=progress.tell)

@@ -8,34 +8,37 @@ shrinks on the way down.
 from __future__ import annotations
 
 import asyncio
-import json
 import shlex
 import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.status import Status
-from rich.table import Table
 
+from tidelog.cli.cluster_health import health
+from tidelog.cli.connection import echo_json, json_option
+from tidelog.cli.counts import counted
+from tidelog.cli.table import echo_table
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import SystemDisk
 from tidelog.node.data_directory import format_or_check
-from tidelog.node.local_cluster import calls as cluster_calls
 from tidelog.node.local_cluster import process as cluster_process
 from tidelog.node.local_cluster.plan import PORTS, NodePlan, default_folder, load, load_or_create
 from tidelog.node.local_cluster.process import Started
 from tidelog.raft.config import ENGINES
-from tidelog.v1.admin_pb2 import NodeStatusResponse
+
+if TYPE_CHECKING:
+    from tidelog.v1.admin_pb2 import NodeStatusResponse
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 GIVE_UP_TIMEOUT_S = 10.0
 POLL_S = 0.1
+_COLUMNS = ("node", "state", "pid", "address", "http", "roles", "leads")
 
 data_dir_option = click.option(
     "--data-dir",
@@ -70,6 +73,9 @@ def cluster() -> None:
     """Start, stop and inspect a cluster on this machine."""
 
 
+cluster.add_command(health)
+
+
 @cluster.command()
 @data_dir_option
 @click.option("--ports", type=Ports(), help="gRPC ports of a new cluster, one per node.")
@@ -81,11 +87,14 @@ def cluster() -> None:
     type=click.Choice(ENGINES),
     help=f"Raft implementation of a new cluster's controllers. Default: {ENGINES[0]}.",
 )
+@json_option
 def start(
     data_dir: Path,
     ports: list[int] | None,
     http_ports: list[int] | None,
     engine: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Start the nodes that do not run, and wait until the cluster is ready."""
     folder = data_dir.resolve()
@@ -101,57 +110,73 @@ def start(
             now = f"already runs (pid {pid})"
             if pid is None:
                 now = f"starts (pid {started[plan.node_id].process.pid})"
-            click.echo(f"node {plan.node_id}  {plan.address}  {now}")
+            if not as_json:
+                click.echo(f"node {plan.node_id}  {plan.address}  {now}")
         try:
             controller_id = _wait_until_ready(plans, started)
         except BaseException:
             cluster_process.stop(missing, timeout_s=GIVE_UP_TIMEOUT_S)
             raise
-    _print_ready(plans, controller_id)
+    if as_json:
+        nodes = [_as_json(plan, cluster_process.running_pid(plan)) for plan in plans]
+        echo_json({"nodes": nodes, "controller_id": controller_id})
+    else:
+        _print_ready(plans, controller_id)
 
 
 @cluster.command()
 @data_dir_option
-def stop(data_dir: Path) -> None:
+@json_option
+def stop(data_dir: Path, *, as_json: bool) -> None:
     """Stop all nodes together: writes end, no ISR changes, data stays."""
+    from tidelog.node.local_cluster import calls as cluster_calls
+
     folder = data_dir.resolve()
-    if not load(folder):
-        click.echo(f"no cluster in {_short(folder)}")
-        return
-    with cluster_process.only_command(folder):
-        deadline_s = time.monotonic() + STOP_TIMEOUT_S
-        alive = [plan for plan in load(folder) if cluster_process.running_pid(plan) is not None]
-        if not alive:
-            click.echo("no node runs")
-            return
-        with _progress("waiting for the nodes to stop"):
-            cluster_calls.prepare_stop(alive)
-            left_s = deadline_s - time.monotonic()
-            killed = cluster_process.stop(alive, timeout_s=left_s)
+    plans = load(folder)
+    alive: list[NodePlan] = []
+    killed: Sequence[NodePlan] = ()
+    if plans:
+        with cluster_process.only_command(folder):
+            deadline_s = time.monotonic() + STOP_TIMEOUT_S
+            alive = [plan for plan in plans if cluster_process.running_pid(plan) is not None]
+            if alive:
+                with _progress("waiting for the nodes to stop"):
+                    cluster_calls.prepare_stop(alive)
+                    left_s = deadline_s - time.monotonic()
+                    killed = cluster_process.stop(alive, timeout_s=left_s)
     if killed:
         names = ", ".join(str(plan.node_id) for plan in killed)
         raise click.ClickException(
             f"node {names} did not stop in {STOP_TIMEOUT_S:.0f} s and was killed; its log is"
             f" {_short(killed[0].log_path)}, and the next start recovers its data"
         )
-    click.echo(f"stopped {len(alive)} of {len(load(folder))} nodes")
+    if as_json:
+        echo_json({"stopped": [plan.node_id for plan in alive], "nodes": len(plans)})
+    elif not plans:
+        click.echo(f"no cluster in {_short(folder)}")
+    elif not alive:
+        click.echo("no node runs")
+    else:
+        click.echo(f"stopped {len(alive)} of {counted(len(plans), 'node')}")
 
 
 @cluster.command()
 @data_dir_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@json_option
 def status(data_dir: Path, *, as_json: bool) -> None:
     """Show every node, dead ones included."""
+    from tidelog.node.local_cluster import calls as cluster_calls
+
     folder = data_dir.resolve()
     plans = load(folder)
     pids = [cluster_process.running_pid(plan) for plan in plans]
     if as_json:
         nodes = [_as_json(plan, pid) for plan, pid in zip(plans, pids, strict=True)]
-        click.echo(json.dumps({"nodes": nodes}))
+        echo_json({"nodes": nodes})
     elif not plans:
         click.echo(f"no cluster in {_short(folder)}; `tidelog cluster start` creates one")
     else:
-        Console().print(_table(plans, pids, cluster_calls.statuses(plans)))
+        echo_table(_COLUMNS, _rows(plans, pids, cluster_calls.statuses(plans)))
 
 
 def _refuse_what_cannot_start(plans: Sequence[NodePlan]) -> None:
@@ -170,6 +195,8 @@ def _refuse_what_cannot_start(plans: Sequence[NodePlan]) -> None:
 
 def _wait_until_ready(plans: Sequence[NodePlan], started: Mapping[int, Started]) -> int:
     """Return the id of the active controller, once all nodes are registered and agree on it."""
+    from tidelog.node.local_cluster import calls as cluster_calls
+
     deadline_s = time.monotonic() + START_TIMEOUT_S
     with _progress("waiting for the nodes to register"):
         while True:
@@ -209,7 +236,7 @@ def _print_ready(plans: Sequence[NodePlan], controller_id: int) -> None:
     tidelog = "tidelog" if shutil.which("tidelog") else _short(Path(sys.argv[0]))
     bootstrap = "" if is_default else f" --bootstrap {addresses}"
     click.echo(
-        f"ready: {len(plans)} nodes at {addresses}, controller {controller_id} leads,"
+        f"ready: {counted(len(plans), 'node')} at {addresses}, controller {controller_id} leads,"
         f" data in {_short(plans[0].folder)}. Try:\n"
         f"  {tidelog} topics create greetings --partitions 3 --replication-factor 3{bootstrap}\n"
         f"  echo hello | {tidelog} produce greetings{bootstrap}\n"
@@ -227,31 +254,27 @@ def _as_json(plan: NodePlan, pid: int | None) -> dict[str, object]:
     }
 
 
-def _table(
+def _rows(
     plans: Sequence[NodePlan],
     pids: Sequence[int | None],
     answers: Sequence[NodeStatusResponse | None],
-) -> Table:
+) -> list[tuple[object, ...]]:
     leaders = {a.controller_id for a in answers if a and a.ready and a.HasField("controller_id")}
-    columns = ("node", "state", "pid", "address", "http", "roles", "leads")
-    table = Table(*columns, box=SIMPLE)
+    rows: list[tuple[object, ...]] = []
     for plan, pid, answer in zip(plans, pids, answers, strict=True):
         state = "dead" if pid is None else "silent" if answer is None else "fenced"
         if answer is not None and answer.ready:
             state = "ready"
-        table.add_row(
-            str(plan.node_id),
-            state,
-            str(pid or "-"),
-            plan.address,
-            str(plan.config.http_port or "-"),
-            ", ".join(plan.config.process_roles),
-            "yes" if plan.node_id in leaders else "",
-        )
-    return table
+        roles = ",".join(plan.config.process_roles)
+        leads = "yes" if plan.node_id in leaders else ""
+        http_port = plan.config.http_port or "-"
+        rows.append((plan.node_id, state, pid or "-", plan.address, http_port, roles, leads))
+    return rows
 
 
-def _progress(text: str) -> Status:
+def _progress(text: str) -> AbstractContextManager[object]:
+    from rich.console import Console
+
     return Console(stderr=True).status(text)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
-from tidelog.client.admin import Admin
-from tidelog.client.admin.descriptions import ConfigDescription
+from tidelog.cli.bootstrap import bootstrap_option
+from tidelog.cli.connection import ask, echo_json, json_option
+from tidelog.cli.counts import counted
+from tidelog.cli.table import echo_table
+from tidelog.cli.units import config_number
+
+if TYPE_CHECKING:
+    from tidelog.client.admin.descriptions import ConfigDescription
 
 cluster_option = click.option(
     "--cluster", "of_cluster", is_flag=True, help="Use the cluster's defaults instead of a TOPIC."
@@ -27,7 +32,7 @@ def configs() -> None:
 @click.option(
     "--all", "with_defaults", is_flag=True, help="Include configs left at their defaults."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@json_option
 @bootstrap_option
 def describe(
     *, topic: str | None, of_cluster: bool, with_defaults: bool, as_json: bool, bootstrap: str
@@ -35,45 +40,61 @@ def describe(
     """Show the configs of TOPIC: value, where it is set, and the default."""
     if (topic is None) is not of_cluster:
         raise click.UsageError("name a TOPIC, or --cluster")
-
-    async def work() -> Mapping[str, ConfigDescription]:
-        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
-            return await admin.describe_configs(topic)
-
-    described = run(work())
+    described = ask(bootstrap, lambda admin: admin.describe_configs(topic))
     shown = [one for one in described.values() if with_defaults or not one.is_default]
     if as_json:
-        click.echo(json.dumps({"topic": topic, "configs": [_as_json(one) for one in shown]}))
+        echo_json({"topic": topic, "configs": [_as_json(one) for one in shown]})
     elif shown:
-        _print_table(shown)
+        echo_table(
+            ("key", "value", "source", "default"),
+            [(one.name, one.value, one.source, one.default) for one in shown],
+        )
     else:
-        click.echo(f"nothing is set: all {len(described)} configs are at their defaults, see --all")
+        every = counted(len(described), "config")
+        click.echo(f"nothing is set: all {every} are at their defaults, see --all")
 
 
 @configs.command(name="set")
 @click.argument("words", nargs=-1, required=True, metavar="[TOPIC] KEY=VALUE…")
 @cluster_option
+@json_option
 @bootstrap_option
-def set_configs(*, words: tuple[str, ...], of_cluster: bool, bootstrap: str) -> None:
-    """Set configs; returns when every live broker has applied them. No restart is needed."""
+def set_configs(*, words: tuple[str, ...], of_cluster: bool, as_json: bool, bootstrap: str) -> None:
+    """Set configs; returns when every live broker has applied them. No restart is needed.
+
+    A duration or size may have a unit: retention.ms=7d, segment.bytes=512MiB.
+    """
     topic, pairs = _split(words, of_cluster=of_cluster)
-    _alter(topic, parse_configs(pairs), bootstrap)
-    click.echo(f"set {', '.join(pairs)} of {_name(topic)}")
+    changes = parse_configs(pairs)
+    ask(bootstrap, lambda admin: admin.alter_configs(topic, changes))
+    if as_json:
+        echo_json({"topic": topic, "set": changes})
+    else:
+        said = ", ".join(f"{key}={value}" for key, value in changes.items())
+        click.echo(f"set {said} of {_name(topic)}")
 
 
 @configs.command()
 @click.argument("words", nargs=-1, required=True, metavar="[TOPIC] KEY…")
 @cluster_option
+@json_option
 @bootstrap_option
-def delete(*, words: tuple[str, ...], of_cluster: bool, bootstrap: str) -> None:
+def delete(*, words: tuple[str, ...], of_cluster: bool, as_json: bool, bootstrap: str) -> None:
     """Delete configs: the cluster's value applies again, or else the default."""
     topic, keys = _split(words, of_cluster=of_cluster)
-    _alter(topic, dict.fromkeys(keys), bootstrap)
-    click.echo(f"deleted {', '.join(keys)} of {_name(topic)}")
+    changes: Mapping[str, str | None] = dict.fromkeys(keys)
+    ask(bootstrap, lambda admin: admin.alter_configs(topic, changes))
+    if as_json:
+        echo_json({"topic": topic, "deleted": list(changes)})
+    else:
+        click.echo(f"deleted {', '.join(keys)} of {_name(topic)}")
 
 
 def parse_configs(pairs: Iterable[str]) -> dict[str, str]:
-    """Parse KEY=VALUE words. Errors: `click.UsageError` for a word of another form."""
+    """Parse KEY=VALUE words; durations and sizes with a unit become numbers.
+
+    Errors: `click.UsageError` for a word of another form.
+    """
     parsed: dict[str, str] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
@@ -81,7 +102,10 @@ def parse_configs(pairs: Iterable[str]) -> dict[str, str]:
             raise click.UsageError(f"{pair!r} is not KEY=VALUE")
         if key in parsed:
             raise click.UsageError(f"{key} is given twice")
-        parsed[key] = value
+        try:
+            parsed[key] = config_number(key, value)
+        except ValueError as error:
+            raise click.UsageError(f"{key}: {error}") from error
     return parsed
 
 
@@ -92,14 +116,6 @@ def _split(words: Sequence[str], *, of_cluster: bool) -> tuple[str | None, Seque
     if not rest:
         raise click.UsageError("name at least one config after the TOPIC")
     return topic, rest
-
-
-def _alter(topic: str | None, changes: Mapping[str, str | None], bootstrap: str) -> None:
-    async def work() -> None:
-        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
-            await admin.alter_configs(topic, changes)
-
-    run(work())
 
 
 def _name(topic: str | None) -> str:
@@ -115,13 +131,3 @@ def _as_json(one: ConfigDescription) -> dict[str, object]:
         "type": one.type,
         "doc": one.doc,
     }
-
-
-def _print_table(shown: Sequence[ConfigDescription]) -> None:
-    """Print one line per config, never cut or wrapped, so that lines can be searched."""
-    rows = [("key", "value", "source", "default")]
-    rows += [(one.name, one.value, one.source, one.default) for one in shown]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())

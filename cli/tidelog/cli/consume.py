@@ -1,131 +1,171 @@
-"""`tidelog consume`: records to standard output, raw or as JSON lines."""
+"""`tidelog consume`: records to standard output, raw, in a format, or as JSON lines."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from datetime import datetime
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
-from tidelog.cli.record_text import text_fields
-from tidelog.client.consuming.consumer import DEFAULT_MAX_RECORDS, Consumer
-from tidelog.client.records import Record
+from tidelog.cli.bootstrap import bootstrap_option, topic_option
+from tidelog.cli.connection import run
+from tidelog.cli.reading import Reading, consume_records
+from tidelog.cli.record_format import NULL, InvalidFormatError, compiled_format, unescaped
+from tidelog.cli.record_json import record_as_json
+from tidelog.cli.start_offset import StartOffset, StartOffsetType, parse_time
+from tidelog.cli.units import Seconds
 
-POLL_MS = 60_000
+if TYPE_CHECKING:
+    from tidelog.client.records import Record
+
+
+class PartitionList(click.ParamType[list[int]]):
+    """Partitions, comma-separated: `0,2`."""
+
+    name = "0,2,…"
+
+    def convert(
+        self, value: str | list[int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[int]:
+        """See `click.ParamType.convert`."""
+        if isinstance(value, list):
+            return value
+        parts = value.split(",")
+        if not all(part.isdecimal() for part in parts):
+            self.fail(f"{value!r} is no list of partitions such as 0,2", param, ctx)
+        return sorted({int(part) for part in parts})
 
 
 @click.command()
-@click.argument("topic")
+@click.argument("topics", nargs=-1, metavar="TOPIC…")
+@topic_option
 @click.option(
-    "--from-beginning",
+    *("-o", "--offset"),
+    type=StartOffsetType(),
+    metavar="WHERE",
+    help="Start: earliest, latest (the default), N (that offset), -N (so many before the end), "
+    "time:2026-11-21T07:00 (local time without an offset).",
+)
+@click.option("--from-beginning", is_flag=True, help="The same as --offset earliest.")
+@click.option("--from-time", metavar="TIME", help="The same as --offset time:TIME.")
+@click.option("--tail", metavar="N", type=click.IntRange(min=0), help="The same as --offset -N.")
+@click.option(
+    *("-p", "--partitions", "--partition"), type=PartitionList(), help="Default: all, new ones too."
+)
+@click.option(
+    *("-c", "--max-records"), type=click.IntRange(min=0), help="Exit after this many records."
+)
+@click.option(
+    *("-e", "--exit-at-end"),
     is_flag=True,
-    help="Start at the first record. Default: only records produced from now on.",
+    help="Exit after the records that are there when it starts.",
 )
 @click.option(
-    "--from-time",
-    metavar="TIME",
-    help="Start at this time: ISO 8601 such as 2026-11-21T07:00, local time without an offset.",
+    "--timeout", type=Seconds(), metavar="SPAN", help="Exit after this silence: 5 (seconds), 1m."
 )
+@click.option(*("-J", "--json"), "as_json", is_flag=True, help="One JSON object per line.")
 @click.option(
-    "--tail",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Start this many records before the end of each partition.",
+    *("-f", "--format"),
+    "format_text",
+    metavar="FORMAT",
+    help=r"Print each record so: '%t %p %o %T %k %v\n'; see below.",
 )
-@click.option("--partition", type=click.IntRange(min=0), help="Default: all.")
-@click.option("--max-records", type=click.IntRange(min=0), help="Exit after this many records.")
-@click.option("--timeout", type=float, help="Exit after this many seconds of silence.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@click.option("--print-key", is_flag=True, help="Print the key and a tab before each value.")
+@click.option(
+    *("-K", "--key-delimiter", "--key-separator"),
+    metavar="TEXT",
+    help="Print the key and TEXT before each value.",
+)
+@click.option(*("-Z", "--null"), is_flag=True, help="Print NULL for null keys and values.")
+@click.option(
+    *("-D", "--delimiter"),
+    default=r"\n",
+    show_default=True,
+    metavar="TEXT",
+    help=r"Print TEXT after each record; '\0' for xargs -0.",
+)
 @bootstrap_option
 def consume(
     *,
-    topic: str,
+    topics: tuple[str, ...],
+    named_topics: tuple[str, ...],
+    offset: StartOffset | None,
     from_beginning: bool,
     from_time: str | None,
     tail: int | None,
-    partition: int | None,
+    partitions: list[int] | None,
     max_records: int | None,
+    exit_at_end: bool,
     timeout: float | None,
     as_json: bool,
+    format_text: str | None,
+    print_key: bool,
+    key_delimiter: str | None,
+    null: bool,
+    delimiter: str,
     bootstrap: str,
 ) -> None:
-    """Print the value of every record of TOPIC as bytes, followed by a newline.
+    r"""Print the value of every record of each TOPIC as bytes, followed by a newline.
 
-    The fields with --json: partition, offset, timestamp (milliseconds), key, value, headers (a list
-    of key and value). Keys and values are text; one that is not UTF-8 is base64, and "key_encoding"
-    or "value_encoding" is then "base64". A null key or value is null.
+    A TOPIC that begins with ^ is a regular expression: every topic that matches is read, those
+    created later too. Partitions added later are read from their first record.
+
+    A format has %t topic, %p partition, %o offset, %T timestamp (milliseconds), %h headers, %k key,
+    %K its length, %v or %s value, %S its length, %% and the escapes \n \t \r \0 \\ \x1f.
+
+    The fields with --json: topic, partition, offset, timestamp (milliseconds), key, value, headers
+    (a list of key and value). Keys and values are text; one that is not UTF-8 is base64, and
+    "key_encoding" or "value_encoding" is then "base64". A null is null. produce --json reads them.
     """
-    if from_beginning + (from_time is not None) + (tail is not None) > 1:
-        raise click.UsageError("only one of --from-beginning, --from-time and --tail")
-    start = None if from_time is None else _parse_time(from_time)
-
-    async def work() -> None:
-        async with Consumer(
-            bootstrap,
-            auto_offset_reset="earliest" if from_beginning else "latest",
-            api_timeout_ms=API_TIMEOUT_MS,
-        ) as consumer:
-            partitions = await consumer.partitions_for(topic)
-            if partition is not None:
-                partitions = [partition]
-            assigned = [(topic, number) for number in partitions]
-            consumer.assign(assigned)
-            if start is not None:
-                await consumer.seek_to_time(dict.fromkeys(assigned, start))
-            if tail is not None:
-                await consumer.tail(assigned, tail)
-            await _copy(consumer, max_records=max_records, timeout_s=timeout, as_json=as_json)
-
+    wanted = [*topics, *named_topics]
+    if not wanted:
+        raise click.UsageError("name a TOPIC")
+    given = [from_beginning, from_time is not None, tail is not None, offset is not None]
+    if sum(given) > 1:
+        raise click.UsageError("only one of --offset, --from-beginning, --from-time and --tail")
+    if as_json + (format_text is not None) + (print_key or key_delimiter is not None) > 1:
+        raise click.UsageError("only one of --json, --format and --print-key")
+    start = offset or StartOffset(
+        "earliest" if from_beginning else "latest",
+        time=None if from_time is None else parse_time(from_time, "--from-time"),
+        before_end=tail,
+    )
+    if key_delimiter is None and print_key:
+        key_delimiter = r"\t"
+    shown = _shown(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
+    reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end)
     try:
-        run(work())
+        run(consume_records(bootstrap, reading, shown))
     except BrokenPipeError:
         # The reader has closed the pipe. Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parse_time(text: str) -> datetime:
+def _shown(
+    as_json: bool,  # noqa: FBT001  # the options, in their order
+    format_text: str | None,
+    key_delimiter: str | None,
+    delimiter: str,
+    *,
+    null: bytes,
+) -> Callable[[Record], bytes]:
+    """A function from a record to what is printed of it."""
     try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError as error:
-        raise click.UsageError(f"--from-time {text!r} is not a time: {error}") from error
+        end = unescaped(delimiter)
+        if as_json:
+            return lambda record: record_as_json(record) + end
+        if format_text is not None:
+            return compiled_format(format_text, null=null)
+        between = None if key_delimiter is None else unescaped(key_delimiter)
+    except InvalidFormatError as error:
+        raise click.UsageError(str(error)) from error
 
+    def plain(record: Record) -> bytes:
+        value = null if record.value is None else record.value
+        if between is None:
+            return value + end
+        return (null if record.key is None else record.key) + between + value + end
 
-async def _copy(
-    consumer: Consumer, *, max_records: int | None, timeout_s: float | None, as_json: bool
-) -> None:
-    """Write records up to `max_records`, or until none arrived for `timeout_s`."""
-    left = max_records
-    poll_ms = POLL_MS if timeout_s is None else round(timeout_s * 1000)
-    while left is None or left > 0:
-        limit = DEFAULT_MAX_RECORDS if left is None else min(left, DEFAULT_MAX_RECORDS)
-        records = await consumer.getmany(timeout_ms=poll_ms, max_records=limit)
-        if records:
-            _write(records, as_json=as_json)
-        elif timeout_s is not None:
-            return
-        if left is not None:
-            left -= len(records)
-
-
-def _write(records: list[Record], *, as_json: bool) -> None:
-    output = sys.stdout.buffer
-    if as_json:
-        lines = [json.dumps(_as_json(record), ensure_ascii=False).encode() for record in records]
-    else:
-        lines = [record.value or b"" for record in records]
-    output.write(b"\n".join(lines) + b"\n")
-    output.flush()
-
-
-def _as_json(record: Record) -> dict[str, object]:
-    return {
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp_ms,
-        **text_fields("key", record.key),
-        **text_fields("value", record.value),
-        "headers": [{"key": name, **text_fields("value", value)} for name, value in record.headers],
-    }
+    return plain

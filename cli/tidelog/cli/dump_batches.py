@@ -14,7 +14,7 @@ from crc32c import crc32c
 
 from tidelog.cli.dump_files import Source
 from tidelog.cli.dump_lines import Line, damage, note
-from tidelog.cli.record_text import text_fields
+from tidelog.cli.record_json import text_fields
 from tidelog.core.errors import CorruptMessageError, TidelogError
 from tidelog.log.checkpoints import CHECKPOINT_FILE
 from tidelog.records.batch import (

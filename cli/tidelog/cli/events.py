@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -13,7 +12,9 @@ from datetime import UTC, datetime
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.cli.bootstrap import bootstrap_option
+from tidelog.cli.connection import API_TIMEOUT_MS, json_lines_option, run
+from tidelog.cli.units import parse_duration_ms
 from tidelog.client.admin import Admin
 from tidelog.client.admin.events import (
     METADATA_KINDS,
@@ -23,7 +24,6 @@ from tidelog.client.admin.events import (
     same_event,
 )
 
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _FOLLOW_INTERVAL_S = 0.5
 _PRINTED_MAX = 10_000
 """Metadata events that `--follow` remembers, since other nodes may report them later."""
@@ -33,10 +33,10 @@ def _span_ms(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
     """Parse a duration such as 10m into milliseconds."""
     if value is None:
         return None
-    found = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d)", value)
-    if found is None:
-        raise click.BadParameter(f"{value!r} is not a duration such as 30s, 10m or 2h")
-    return int(found[1]) * _UNITS_MS[found[2]]
+    try:
+        return parse_duration_ms(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command()
@@ -61,10 +61,10 @@ def _span_ms(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
     "since_ms",
     callback=_span_ms,
     metavar="SPAN",
-    help="Only events of the last 30s, 10m, 2h.",
+    help="Only events of the last 30s, 10m, 2h, 7d.",
 )
 @click.option("--follow", is_flag=True, help="Continue with new events until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@json_lines_option
 @bootstrap_option
 def events(
     *,

@@ -1,23 +1,36 @@
-"""`tidelog produce`: one record per line of standard input."""
+"""`tidelog produce`: a record per line of standard input or of a file."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Literal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
-from tidelog.cli.stdin_lines import read_lines
-from tidelog.client.producing.producer import Producer
-from tidelog.client.records import BulkMetadata
-from tidelog.records.compression import Codec
+from tidelog.cli.bootstrap import bootstrap_option, topic_option
+from tidelog.cli.connection import API_TIMEOUT_MS, run
+from tidelog.cli.counts import counted
+from tidelog.cli.input_lines import read_lines
+from tidelog.cli.input_records import InputForm, parse_headers
+from tidelog.cli.record_format import InvalidFormatError, unescaped
+
+if TYPE_CHECKING:
+    from tidelog.client.producing.producer import Producer
+    from tidelog.client.records import BulkMetadata, RecordMetadata
 
 MAX_LINE_BYTES = 1 << 20
+MAX_JSON_LINE_BYTES = 8 << 20
+"""A character of a value may take six in JSON."""
 LINGER_MS = 5
+SILENCE_S = 1.0
+"""The time without an answer of a broker after which the command says so."""
+RETRY_S = 0.2
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ACKS: dict[str, Literal["all", 0, 1]] = {"all": "all", "1": 1, "0": 0}
 
 
@@ -27,53 +40,114 @@ class Tally:
     def __init__(self) -> None:
         self.acknowledged = 0
         self.failed = 0
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.on_change: Callable[[], None] = lambda: None
 
     def add(self, future: asyncio.Future[BulkMetadata]) -> None:
         """Count the outcome of a bulk send."""
         outcome = future.result()
-        self.acknowledged += outcome.acknowledged
-        self.failed += outcome.failed
-        self.error = self.error or outcome.error
+        self._count(outcome.acknowledged, outcome.failed, outcome.error)
+
+    def add_one(self, future: asyncio.Future[RecordMetadata]) -> None:
+        """Count the outcome of one record."""
+        error = future.exception()
+        self._count(int(error is None), int(error is not None), error)
+
+    def raise_error(self) -> None:
+        """Raise a click error if a record failed."""
+        if self.error is not None:
+            were = "was" if self.failed == 1 else "were"
+            raise click.ClickException(
+                f"{counted(self.failed, 'record')} {were} not acknowledged: {self.error}"
+            )
+
+    def _count(self, acknowledged: int, failed: int, error: BaseException | None) -> None:
+        self.acknowledged += acknowledged
+        self.failed += failed
+        self.error = self.error or error
         self.on_change()
 
 
 @click.command()
-@click.argument("topic")
+@click.argument("words", nargs=-1, metavar="TOPIC [FILE]")
+@topic_option
+@click.option(
+    *("-K", "--key-delimiter", "--key-separator"),
+    metavar="TEXT",
+    help="Split each line at the first TEXT into key and value.",
+)
+@click.option(*("-k", "--key"), metavar="KEY", help="The key of every record.")
+@click.option(
+    *("-H", "--header"),
+    "headers",
+    multiple=True,
+    metavar="K=V",
+    help="Of every record; repeatable.",
+)
+@click.option(
+    *("-J", "--json"), "is_json", is_flag=True, help="Read the lines that consume --json prints."
+)
+@click.option(
+    *("-Z", "--null"), is_flag=True, help="Send empty values and keys as null; a tombstone is k:"
+)
+@click.option(
+    *("-D", "--delimiter"),
+    default=r"\n",
+    show_default=True,
+    metavar="TEXT",
+    help=r"The end of a record in the input; '\0' after find -print0.",
+)
+@click.option(
+    *("-p", "--partition"),
+    type=click.IntRange(min=0),
+    help="Default: chosen by key, or spread evenly.",
+)
 @click.option("--acks", type=click.Choice(list(_ACKS)), default="all", show_default=True)
 @click.option(
-    "--compression",
-    type=click.Choice([codec.name.lower() for codec in Codec]),
+    *("-z", "--compression"),
+    type=click.Choice(COMPRESSIONS),
     default="none",
     show_default=True,
-)
-@click.option(
-    "--key-separator", metavar="C", help="Split each line at the first C into key and value."
-)
-@click.option(
-    "--partition", type=click.IntRange(min=0), help="Default: chosen by key, or spread evenly."
 )
 @bootstrap_option
 def produce(
     *,
-    topic: str,
+    words: tuple[str, ...],
+    named_topics: tuple[str, ...],
+    key_delimiter: str | None,
+    key: str | None,
+    headers: tuple[str, ...],
+    is_json: bool,
+    null: bool,
+    delimiter: str,
+    partition: int | None,
     acks: str,
     compression: str,
-    key_separator: str | None,
-    partition: int | None,
     bootstrap: str,
 ) -> None:
-    """Send every line of standard input to TOPIC; an empty line is an empty record.
+    """Send every line of FILE or standard input to TOPIC; an empty line is an empty record.
 
-    Only a newline ends a line. Lines are sent while standard input is still open. The last line on
-    stderr gives the number of records acknowledged; the exit code is 1 if any was not.
+    Only a newline ends a line. Lines are sent while the input is still open. The last line on
+    stderr gives the number of records acknowledged; the exit code is 1 if any was not. A topic that
+    does not exist is created, if the cluster allows it, and stderr says so.
+
+    With --json key, value, headers and timestamp are those of the line; topic, partition and offset
+    in it are ignored.
     """
-    if key_separator == "":
-        raise click.UsageError("--key-separator must not be empty")
+    topic, path = _topic_and_file(words, named_topics)
+    form = _input_form(
+        key_delimiter=key_delimiter,
+        key=key,
+        headers=headers,
+        is_json=is_json,
+        is_empty_null=null,
+        delimiter=delimiter,
+    )
     tally = Tally()
 
-    async def work() -> None:
+    async def work(fd: int) -> None:
+        from tidelog.client.producing.producer import Producer
+
         async with Producer(
             bootstrap,
             acks=_ACKS[acks],
@@ -81,59 +155,147 @@ def produce(
             compression=compression,
             max_block_ms=API_TIMEOUT_MS,
         ) as producer:
-            await _send_lines(
-                producer, topic, separator=key_separator, partition=partition, tally=tally
-            )
+            async with _silence_said(bootstrap):
+                await _find_topic(producer, bootstrap, topic)
+            await _send(producer, topic, fd, form=form, partition=partition, tally=tally)
 
     try:
-        with _progress(tally):
-            run(work())
-        if tally.error is not None:
-            were = "was" if tally.failed == 1 else "were"
-            raise click.ClickException(
-                f"{_records(tally.failed)} {were} not acknowledged: {tally.error}"
-            )
+        with _input(path) as fd, _progress(tally, fd):
+            run(work(fd))
+        tally.raise_error()
     except click.ClickException as error:
         click.echo(f"tidelog: {error.format_message()}", err=True)
         raise click.exceptions.Exit(1) from error
     finally:
-        click.echo(f"{_records(tally.acknowledged)} acknowledged", err=True)
+        click.echo(f"{counted(tally.acknowledged, 'record')} acknowledged", err=True)
 
 
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"
+def _input_form(
+    *,
+    key_delimiter: str | None,
+    key: str | None,
+    headers: tuple[str, ...],
+    is_json: bool,
+    is_empty_null: bool,
+    delimiter: str,
+) -> InputForm:
+    """The form that the options name. Errors: click.UsageError."""
+    if is_json and (key_delimiter is not None or key is not None or headers or is_empty_null):
+        raise click.UsageError("--json lines name keys, headers and nulls themselves")
+    if key is not None and key_delimiter is not None:
+        raise click.UsageError("only one of --key and --key-delimiter")
+    return InputForm(
+        delimiter=_separator("--delimiter", delimiter),
+        key_delimiter=_separator("--key-delimiter", key_delimiter)
+        if key_delimiter is not None
+        else None,
+        key=None if key is None else key.encode(),
+        headers=parse_headers(headers),
+        is_json=is_json,
+        is_empty_null=is_empty_null,
+    )
 
 
-async def _send_lines(
-    producer: Producer, topic: str, *, separator: str | None, partition: int | None, tally: Tally
+def _topic_and_file(words: tuple[str, ...], named: tuple[str, ...]) -> tuple[str, Path | None]:
+    topics, files = (named, words) if named else (words[:1], words[1:])
+    if len(topics) != 1:
+        raise click.UsageError("name one TOPIC")
+    if len(files) > 1:
+        raise click.UsageError("name one FILE at most")
+    return topics[0], Path(files[0]) if files and files[0] != "-" else None
+
+
+def _separator(option: str, text: str) -> bytes:
+    if not text:
+        raise click.UsageError(f"{option} must not be empty")
+    try:
+        return unescaped(text)
+    except InvalidFormatError as error:
+        raise click.UsageError(f"{option}: {error}") from error
+
+
+@contextmanager
+def _input(path: Path | None) -> Iterator[int]:
+    """The descriptor of the file, or of standard input."""
+    if path is None:
+        yield sys.stdin.fileno()
+        return
+    try:
+        file = path.open("rb", buffering=0)
+    except OSError as error:
+        raise click.ClickException(f"{path}: {os.strerror(error.errno or 0)}") from error
+    with closing(file):
+        yield file.fileno()
+
+
+@asynccontextmanager
+async def _silence_said(bootstrap: str) -> AsyncIterator[None]:
+    """Say on stderr that nobody answers, once the block takes longer than `SILENCE_S`."""
+    text = f"no broker answers at {bootstrap} yet; trying for {API_TIMEOUT_MS // 1000} s"
+    timer = asyncio.get_running_loop().call_later(SILENCE_S, lambda: click.echo(text, err=True))
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+async def _find_topic(producer: Producer, bootstrap: str, topic: str) -> None:
+    """Wait for the topic's partitions; say on stderr if this created it."""
+    is_known = await _exists(bootstrap, topic)
+    partitions = await producer.partitions_for(topic)
+    if not is_known:
+        click.echo(f"created {topic}: {counted(len(partitions), 'partition')}", err=True)
+
+
+async def _exists(bootstrap: str, topic: str) -> bool:
+    """Ask until a broker answers. Errors: UnreachableError after `API_TIMEOUT_MS`."""
+    from tidelog.client.admin import Admin
+    from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
+
+    loop = asyncio.get_running_loop()
+    deadline_s = loop.time() + API_TIMEOUT_MS / 1000
+    async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+        while True:
+            try:
+                described = await admin.describe_topics([topic])
+            except (UnreachableError, CallFailedError):
+                if loop.time() >= deadline_s:
+                    raise
+                await asyncio.sleep(RETRY_S)
+            else:
+                return not isinstance(described[topic], TidelogError)
+
+
+async def _send(
+    producer: Producer,
+    topic: str,
+    fd: int,
+    *,
+    form: InputForm,
+    partition: int | None,
+    tally: Tally,
 ) -> None:
-    """Send until standard input ends or a record fails."""
-    await producer.partitions_for(topic)
-    async for lines in read_lines(sys.stdin.fileno(), limit_bytes=MAX_LINE_BYTES):
-        keys = None
-        if separator is not None:
-            keys, lines = _split_keys(lines, separator.encode())
-        future = await producer.submit_many(topic, lines, keys=keys, partition=partition)
-        future.add_done_callback(tally.add)
+    """Send until the input ends or a record fails."""
+    limit = MAX_JSON_LINE_BYTES if form.is_json else MAX_LINE_BYTES
+    first = 1
+    async for lines in read_lines(fd, limit_bytes=limit, delimiter=form.delimiter):
+        if form.is_bulk:
+            keys, values = form.pairs(lines)
+            bulk = await producer.submit_many(topic, values, keys=keys, partition=partition)
+            bulk.add_done_callback(tally.add)
+        else:
+            for record in form.records(lines, first=first):
+                future = await producer.submit(topic, **record._asdict(), partition=partition)
+                future.add_done_callback(tally.add_one)
+        first += len(lines)
         if tally.error is not None:
             return
 
 
-def _split_keys(lines: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes]]:
-    """Split lines into keys and values; a line without the separator has no key."""
-    keys: list[bytes | None] = []
-    values = []
-    for line in lines:
-        key, found, value = line.partition(separator)
-        keys.append(key if found else None)
-        values.append(value if found else line)
-    return keys, values
-
-
 @contextmanager
-def _progress(tally: Tally) -> Iterator[None]:
-    """Show a running count on stderr, if that is a terminal and standard input is not."""
-    if not sys.stderr.isatty() or sys.stdin.isatty():
+def _progress(tally: Tally, fd: int) -> Iterator[None]:
+    """Show a running count on stderr, if that is a terminal and the input is not."""
+    if not sys.stderr.isatty() or os.isatty(fd):
         yield
         return
     from rich.console import Console

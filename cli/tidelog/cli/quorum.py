@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -10,23 +9,23 @@ from contextlib import aclosing
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
-from tidelog.cli.metadata_log import LogLine, batch_lines, file_lines, log_files, piece_lines
-from tidelog.client.admin import Admin
-from tidelog.client.admin.quorum import QuorumDescription, VoterDescription, VoterStatus
-from tidelog.client.errors import CallFailedError, UnreachableError
-from tidelog.client.routing import parse_bootstrap
-from tidelog.v1.controller_pb2 import (
-    DescribeQuorumRequest,
-    FollowMetadataRequest,
-    FollowMetadataResponse,
-)
-from tidelog.v1.methods import DESCRIBE_QUORUM, FOLLOW_METADATA
+from tidelog.cli.bootstrap import bootstrap_option
+from tidelog.cli.connection import ask, echo_json, json_lines_option, json_option, run
+from tidelog.cli.table import echo_table
 
-_COLUMNS = ("id", "address", "role", "term", "commit", "applied", "contact ms", "WAL bytes")
+if TYPE_CHECKING:
+    from tidelog.cli.metadata_log import LogLine
+    from tidelog.client.admin.quorum import QuorumDescription, VoterDescription
+    from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
+
+_COLUMNS = (
+    *("id", "address", "role", "term", "commit", "applied", "contact ms", "WAL bytes"),
+    "snapshot",
+)
 _NOBODY = -1
 """The broker id of a follower of the metadata that is not a broker."""
 
@@ -39,21 +38,16 @@ def quorum() -> None:
 
 
 @quorum.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@json_option
 @bootstrap_option
 def status(*, as_json: bool, bootstrap: str) -> None:
     """Show role, term, indexes and log size as each controller reports them.
 
     A controller that does not answer is listed as unreachable. Exit code 1: no leader is known.
     """
-
-    async def work() -> QuorumDescription:
-        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
-            return await admin.describe_quorum()
-
-    described = run(work())
+    described = ask(bootstrap, lambda admin: admin.describe_quorum())
     if as_json:
-        click.echo(json.dumps(_as_json(described)))
+        echo_json(_as_json(described))
     else:
         _print_table(described)
     click.get_current_context().exit(int(described.leader_id is None))
@@ -85,7 +79,7 @@ def status(*, as_json: bool, bootstrap: str) -> None:
     is_flag=True,
     help="From a running controller: all current metadata, not the newest changes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@json_lines_option
 @bootstrap_option
 def log(
     *,
@@ -101,6 +95,10 @@ def log(
     The records come from a running controller, which holds the newest changes, or from each FILE: a
     raft.wal or a .checkpoint. The last entries of a file may never have been committed.
     """
+    from tidelog.cli.metadata_log import file_lines, log_files
+    from tidelog.client.routing import parse_bootstrap
+    from tidelog.v1.controller_pb2 import FollowMetadataRequest
+
     paths = [*(log_files(data_dir) if data_dir else []), *files]
     try:
         if paths:
@@ -127,7 +125,10 @@ async def _write_followed(
     addresses: list[str], request: FollowMetadataRequest, *, as_json: bool
 ) -> None:
     """Write records from the first controller that answers. Errors: UnreachableError."""
+    from tidelog.client.errors import CallFailedError, UnreachableError
     from tidelog.net.grpc_transport import GrpcTransport
+    from tidelog.v1.controller_pb2 import DescribeQuorumRequest
+    from tidelog.v1.methods import DESCRIBE_QUORUM, FOLLOW_METADATA
 
     transport = GrpcTransport()
     try:
@@ -168,6 +169,8 @@ async def _write_answers(
 
 
 def _lines(response: FollowMetadataResponse) -> Iterator[LogLine]:
+    from tidelog.cli.metadata_log import batch_lines, piece_lines
+
     for entry in response.entries:
         term = entry.batch.controller_epoch
         yield from batch_lines(entry.batch, index=entry.offset, term=term)
@@ -176,6 +179,8 @@ def _lines(response: FollowMetadataResponse) -> Iterator[LogLine]:
 
 
 def _as_json(described: QuorumDescription) -> dict[str, object]:
+    from tidelog.client.admin.quorum import VoterStatus
+
     nothing: dict[str, object] = dict.fromkeys(VoterStatus.__slots__)
     voters = [
         {
@@ -189,14 +194,9 @@ def _as_json(described: QuorumDescription) -> dict[str, object]:
 
 
 def _print_table(described: QuorumDescription) -> None:
-    """Print one line per controller, never cut or wrapped."""
     leader = "unknown" if described.leader_id is None else f"{described.leader_id}"
     click.echo(f"leader {leader}, term {described.term}")
-    rows = [(*_COLUMNS, "snapshot"), *map(_row, described.voters)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
+    echo_table(_COLUMNS, map(_row, described.voters))
 
 
 def _row(voter: VoterDescription) -> tuple[str, ...]:

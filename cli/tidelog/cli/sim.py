@@ -12,6 +12,8 @@ from pathlib import Path
 
 import click
 
+from tidelog.cli.connection import echo_json, json_option
+from tidelog.cli.counts import counted
 from tidelog.core.provenance import checked_out_commit
 from tidelog.core.system import SystemClock
 from tidelog.raft.config import ENGINES
@@ -129,18 +131,44 @@ def run(
 @engine_option
 @scenario_option
 @click.option("--seed", type=int, required=True)
-def replay(*, suite: str, engine: str, scenario: str | None, seed: int) -> None:
-    """Run one seed again and show what happens, second by second."""
+@json_option
+def replay(*, suite: str, engine: str, scenario: str | None, seed: int, as_json: bool) -> None:
+    """Run one seed again and show what happens, second by second.
+
+    Exit code 1: an invariant did not hold. With --json only the result is shown.
+    """
     silence_nodes()
     chosen = suite_named(suite)
     choice = _choice(chosen, scenario)
     result = chosen.run_seed(
-        seed, choice=choice, engine=engine, has_faults=True, timeline_sink=click.echo
+        seed,
+        choice=choice,
+        engine=engine,
+        has_faults=True,
+        timeline_sink=None if as_json else click.echo,
     )
-    click.echo(
-        f"{suite} seed {seed}: {result.operations} operations, {result.acknowledged} commands "
-        f"acknowledged, {result.virtual_s} virtual s, {result.steps} steps, {result.trace_hash}"
-    )
+    if as_json:
+        violation = result.violation
+        echo_json(
+            {
+                "suite": suite,
+                "seed": seed,
+                "operations": result.operations,
+                "acknowledged": result.acknowledged,
+                "virtual_s": result.virtual_s,
+                "steps": result.steps,
+                "trace_hash": result.trace_hash,
+                "violation": None
+                if violation is None
+                else f"{violation.invariant}: {violation.what}",
+            }
+        )
+    else:
+        click.echo(
+            f"{suite} seed {seed}: {counted(result.operations, 'operation')}, "
+            f"{counted(result.acknowledged, 'command')} acknowledged, "
+            f"{result.virtual_s} virtual s, {counted(result.steps, 'step')}, {result.trace_hash}"
+        )
     sys.exit(0 if result.violation is None else 1)
 
 

@@ -441,6 +441,7 @@ class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, 
     # An alias with type arguments forwards every method of its class except dunder methods.
     __iter__ = _iterated(cast("type[AsyncConsumer[ReadKey, ReadValue]]", AsyncConsumer).__aiter__)
     assign = _called(AsyncConsumer[ReadKey, ReadValue].assign)
+    subscribe = _waited(AsyncConsumer[ReadKey, ReadValue].subscribe)
     assignment = _called(AsyncConsumer[ReadKey, ReadValue].assignment)
     pause = _called(AsyncConsumer[ReadKey, ReadValue].pause)
     resume = _called(AsyncConsumer[ReadKey, ReadValue].resume)

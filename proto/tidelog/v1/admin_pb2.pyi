@@ -138,7 +138,7 @@ class DescribeTopicsRequest(_message.Message):
 class DescribeTopicsResponse(_message.Message):
     __slots__ = ("topics",)
     class Partition(_message.Message):
-        __slots__ = ("partition", "leader_id", "leader_epoch", "partition_epoch", "replicas", "isr", "high_watermark", "log_start_offset", "log_end_offset", "elr", "last_known_leader_id", "damaged", "offline")
+        __slots__ = ("partition", "leader_id", "leader_epoch", "partition_epoch", "replicas", "isr", "high_watermark", "log_start_offset", "log_end_offset", "elr", "last_known_leader_id", "damaged", "offline", "size_bytes")
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         LEADER_ID_FIELD_NUMBER: _ClassVar[int]
         LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
@@ -152,6 +152,7 @@ class DescribeTopicsResponse(_message.Message):
         LAST_KNOWN_LEADER_ID_FIELD_NUMBER: _ClassVar[int]
         DAMAGED_FIELD_NUMBER: _ClassVar[int]
         OFFLINE_FIELD_NUMBER: _ClassVar[int]
+        SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
         partition: int
         leader_id: int
         leader_epoch: int
@@ -165,7 +166,8 @@ class DescribeTopicsResponse(_message.Message):
         last_known_leader_id: int
         damaged: _containers.RepeatedScalarFieldContainer[int]
         offline: _containers.RepeatedScalarFieldContainer[int]
-        def __init__(self, partition: _Optional[int] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., high_watermark: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ..., offline: _Optional[_Iterable[int]] = ...) -> None: ...
+        size_bytes: int
+        def __init__(self, partition: _Optional[int] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., high_watermark: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ..., offline: _Optional[_Iterable[int]] = ..., size_bytes: _Optional[int] = ...) -> None: ...
     class Topic(_message.Message):
         __slots__ = ("name", "error", "topic_id", "configs", "partitions")
         class ConfigsEntry(_message.Message):

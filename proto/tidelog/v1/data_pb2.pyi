@@ -184,7 +184,7 @@ class ListOffsetsRequest(_message.Message):
 class ListOffsetsResponse(_message.Message):
     __slots__ = ("partitions",)
     class Partition(_message.Message):
-        __slots__ = ("topic", "partition", "error", "offset", "leader_epoch", "current_leader", "log_end_offset", "timestamp_ms")
+        __slots__ = ("topic", "partition", "error", "offset", "leader_epoch", "current_leader", "log_end_offset", "timestamp_ms", "size_bytes")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +193,7 @@ class ListOffsetsResponse(_message.Message):
         CURRENT_LEADER_FIELD_NUMBER: _ClassVar[int]
         LOG_END_OFFSET_FIELD_NUMBER: _ClassVar[int]
         TIMESTAMP_MS_FIELD_NUMBER: _ClassVar[int]
+        SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
         topic: str
         partition: int
         error: _common_pb2.Error
@@ -201,7 +202,8 @@ class ListOffsetsResponse(_message.Message):
         current_leader: _common_pb2.LeaderHint
         log_end_offset: int
         timestamp_ms: int
-        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., offset: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., current_leader: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., log_end_offset: _Optional[int] = ..., timestamp_ms: _Optional[int] = ...) -> None: ...
+        size_bytes: int
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., offset: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., current_leader: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., log_end_offset: _Optional[int] = ..., timestamp_ms: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     partitions: _containers.RepeatedCompositeFieldContainer[ListOffsetsResponse.Partition]
     def __init__(self, partitions: _Optional[_Iterable[_Union[ListOffsetsResponse.Partition, _Mapping]]] = ...) -> None: ...

@@ -151,6 +151,7 @@ def list_offset(
     with partition.at_work() as partition_log:
         found = _offset(partition, partition_log, asked)
         result.log_end_offset = partition_log.log_end_offset
+        result.size_bytes = partition_log.size_in_bytes
     result.offset, result.leader_epoch = found.offset, found.leader_epoch
     if found.timestamp_ms >= 0:
         result.timestamp_ms = found.timestamp_ms

@@ -56,6 +56,8 @@ class PartitionDescription:
     """Replicas whose log was found damaged."""
     offline: tuple[int, ...] = ()
     """Replicas whose broker runs but whose disk failed."""
+    size_bytes: int | None = None
+    """Size of the leader's log, without indexes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescri
         last_known_leader=p.last_known_leader_id if p.HasField("last_known_leader_id") else None,
         damaged=tuple(p.damaged),
         offline=tuple(p.offline),
+        size_bytes=p.size_bytes if p.HasField("size_bytes") else None,
     )
 
 

@@ -1,6 +1,7 @@
-"""The consumer: assigned partitions, read in order.
+"""The consumer: subscribed or assigned partitions, read in order.
 
 consumer       the public interface; begin here
+subscription   the partitions of topics by name or pattern, new ones too
 assignment     which partitions, and the position in each. Pure
 fetcher        fetches ahead of the application, from every leader at once, within bounds
 fetch_stream   one stream of Fetch requests per broker

@@ -8,6 +8,7 @@ watermark). Stores no offsets in the cluster: the application does.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Generic, Literal, Self
@@ -19,6 +20,7 @@ from tidelog.client.consuming.deserializers import Deserializer, Deserializers
 from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
 from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
+from tidelog.client.consuming.subscription import Subscription
 from tidelog.client.errors import ClientClosedError, NothingAssignedError
 from tidelog.client.offsets import (
     EARLIEST,
@@ -42,6 +44,8 @@ DEFAULT_MAX_RECORDS = 5_000
 class Consumer(Generic[K, V]):
     """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
+    Instead of `assign`, `await c.subscribe(["t"])` reads all partitions, those added later too.
+
     Sizes in bytes, times in milliseconds:
     - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
     - `auto_offset_reset`: the start without a seek, when an offset is out of range, and when the
@@ -59,6 +63,7 @@ class Consumer(Generic[K, V]):
     - `key_deserializer`, `value_deserializer`: called with topic and bytes (None: null), once per
       record; their result replaces the bytes. An exception becomes a DeserializationError, and the
       position stays at that record: seek past it to continue.
+    - `metadata_max_age_ms`: the interval at which a subscription looks for new partitions.
     - `interceptors`: `on_consume` of each gets the records that `getmany` is about to return, or
       the next one of an iteration, and returns the records for the application. An exception is
       logged and ignored. `getbatches` calls none, since its records are not decoded yet.
@@ -77,6 +82,7 @@ class Consumer(Generic[K, V]):
         max_partition_fetch_bytes: int = 1 << 20,
         check_crcs: bool = True,
         max_poll_records: int = DEFAULT_MAX_RECORDS,
+        metadata_max_age_ms: int = 300_000,
         key_deserializer: Deserializer[K] | None = None,
         value_deserializer: Deserializer[V] | None = None,
         interceptors: Sequence[ConsumerInterceptor[K, V]] | None = None,
@@ -92,29 +98,27 @@ class Consumer(Generic[K, V]):
         _check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
         self._max_poll_records = max_poll_records
         self._interceptors = ConsumerInterceptors(interceptors or ())
-        self._api_timeout_ms = api_timeout_ms
+        self._api_timeout_ms, self._request_timeout_ms = api_timeout_ms, request_timeout_ms
         self._reset = _RESETS[auto_offset_reset]
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig(backoff=backoff))
-        self._lookup = OffsetLookup(
-            self._routing, backoff=backoff, request_timeout_ms=request_timeout_ms
-        )
+        self._metadata_max_age_ms = metadata_max_age_ms
+        aged = RoutingConfig(backoff=backoff, metadata_max_age_ms=metadata_max_age_ms)
+        routing = self._routing = Routing(bootstrap, ports=self._ports, config=aged)
+        self._lookup = OffsetLookup(routing, backoff=backoff, request_timeout_ms=request_timeout_ms)
         self._assignment = Assignment()
+        config = FetcherConfig(
+            reset=self._reset,
+            is_truncation_error=(on_truncation or auto_offset_reset) in {"raise", "none"},
+            fetch_min_bytes=fetch_min_bytes,
+            fetch_max_wait_ms=fetch_max_wait_ms,
+            fetch_max_bytes=fetch_max_bytes,
+            max_partition_fetch_bytes=max_partition_fetch_bytes,
+            lookup_timeout_ms=api_timeout_ms,
+            backoff=backoff,
+        )
         self._fetcher = Fetcher(
-            assignment=self._assignment,
-            routing=self._routing,
-            lookup=self._lookup,
-            config=FetcherConfig(
-                reset=self._reset,
-                is_truncation_error=(on_truncation or auto_offset_reset) in {"raise", "none"},
-                fetch_min_bytes=fetch_min_bytes,
-                fetch_max_wait_ms=fetch_max_wait_ms,
-                fetch_max_bytes=fetch_max_bytes,
-                max_partition_fetch_bytes=max_partition_fetch_bytes,
-                lookup_timeout_ms=api_timeout_ms,
-                backoff=backoff,
-            ),
+            assignment=self._assignment, routing=routing, lookup=self._lookup, config=config
         )
         self._ready = ReadyRecords(
             fetcher=self._fetcher,
@@ -122,6 +126,7 @@ class Consumer(Generic[K, V]):
             check_crcs=check_crcs,
             deserializers=Deserializers(key=key_deserializer, value=value_deserializer),
         )
+        self._subscription: Subscription | None = None
         self._is_started = False
         self._closing: asyncio.Task[None] | None = None
 
@@ -136,10 +141,38 @@ class Consumer(Generic[K, V]):
         return self._iterate()
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Read these partitions and no others; those read before keep their positions."""
-        wanted = [TopicPartition(*tp) for tp in partitions]
-        self._assignment.assign(wanted, reset=self._reset)
-        self._positions_changed()
+        """Read these partitions and no others; those read before keep their positions.
+
+        Ends a subscription.
+        """
+        self._end_subscription()
+        self._assign([TopicPartition(*tp) for tp in partitions], self._reset)
+
+    async def subscribe(
+        self, topics: Iterable[str] = (), *, pattern: str | re.Pattern[str] | None = None
+    ) -> None:
+        """Read all partitions of these topics, or of the topics whose names `pattern` matches.
+
+        A pattern matches from the first letter of a name on, as `re.match` does. There is no group:
+        every subscriber reads everything. Partitions that exist now start as without a seek; those
+        added later, found every `metadata_max_age_ms`, at their first record. Topics that match no
+        more are not read on. Replaces the assignment; partitions read before keep their positions.
+        Raises UnknownTopicOrPartitionError for a named topic that does not exist, UnreachableError.
+        """
+        self._check_open()
+        subscription = Subscription(
+            self._routing,
+            topics=topics,
+            pattern=pattern,
+            request_timeout_ms=self._request_timeout_ms,
+        )
+        self._assign(await subscription.first(timeout_ms=self._api_timeout_ms), self._reset)
+        self._end_subscription()
+        self._subscription = subscription
+        subscription.start(
+            lambda partitions: self._assign(partitions, EARLIEST),
+            every_ms=self._metadata_max_age_ms,
+        )
 
     def assignment(self) -> set[TopicPartition]:
         """The assigned partitions, paused ones included."""
@@ -277,7 +310,8 @@ class Consumer(Generic[K, V]):
         Records are in offset order within a partition. Raises CorruptMessageError and
         DeserializationError, which name topic, partition and offset; OffsetOutOfRangeError under
         "none" and its LogTruncationError; UnknownTopicOrPartitionError; NothingAssignedError
-        while no partition is assigned.
+        while no partition is assigned and
+        no topic subscribed.
         Records before the error are returned first. The position stays at the error: the next call
         raises it again unless the application seeks.
         """
@@ -320,6 +354,8 @@ class Consumer(Generic[K, V]):
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
+        if self._subscription is not None:
+            await self._subscription.stop()
         await self._fetcher.stop()
         await self._routing.close()
         await self._ports.close()
@@ -365,9 +401,21 @@ class Consumer(Generic[K, V]):
         Raises NothingAssignedError while no partition is assigned.
         """
         while self._closing is None and not is_filled():
-            if not self._assignment.all():
-                raise NothingAssignedError("the consumer has no partitions: call assign first")
+            if not self._assignment.all() and self._subscription is None:
+                raise NothingAssignedError(
+                    "the consumer has no partitions: call assign first, or subscribe"
+                )
             await self._fetcher.wait()
+
+    def _assign(self, partitions: Iterable[TopicPartition], reset: Spec | None) -> None:
+        """Read these partitions; those that were not read before start where `reset` says."""
+        self._assignment.assign(partitions, reset=reset)
+        self._positions_changed()
+
+    def _end_subscription(self) -> None:
+        if self._subscription is not None:
+            self._subscription.cancel()
+            self._subscription = None
 
     def _assigned(self, partition: tuple[str, int]) -> Position:
         self._check_open()

@@ -33,8 +33,8 @@ from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 from tidelog.v1.methods import LIST_OFFSETS, Method, Request, Response
 
 OFFSETS_TIMEOUT_MS = 2000
-# (topic, partition) -> (high watermark, log start offset, log end offset)
-Offsets = Mapping[tuple[str, int], tuple[int, int, int]]
+# (topic, partition) -> (high watermark, log start offset, log end offset, size in bytes)
+Offsets = Mapping[tuple[str, int], tuple[int, int, int, int]]
 
 
 class AdminHandler:
@@ -170,7 +170,7 @@ class AdminHandler:
 def _pair_up(response: ListOffsetsResponse) -> Offsets:
     latest, earliest = response.partitions[0::2], response.partitions[1::2]
     return {
-        (end.topic, end.partition): (end.offset, start.offset, end.log_end_offset)
+        (end.topic, end.partition): (end.offset, start.offset, end.log_end_offset, end.size_bytes)
         for end, start in zip(latest, earliest, strict=True)
         if end.error.code == start.error.code == common_pb2.NONE
     }
@@ -192,9 +192,9 @@ def _describe(image: MetadataImage, name: str, offsets: Offsets) -> DescribeTopi
 
 
 def _partition(
-    partition: PartitionImage, offsets: tuple[int, int, int] | None
+    partition: PartitionImage, offsets: tuple[int, int, int, int] | None
 ) -> DescribeTopicsResponse.Partition:
-    high_watermark, log_start_offset, log_end_offset = offsets or (None, None, None)
+    high_watermark, log_start_offset, log_end_offset, size_bytes = offsets or (None,) * 4
     return DescribeTopicsResponse.Partition(
         partition=partition.partition,
         leader_id=partition.leader_id,
@@ -209,4 +209,5 @@ def _partition(
         last_known_leader_id=partition.last_known_leader_id,
         damaged=partition.damaged,
         offline=partition.offline,
+        size_bytes=size_bytes,
     )

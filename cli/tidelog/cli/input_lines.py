@@ -1,4 +1,4 @@
-"""Lines of standard input for an event loop: bytes, split at newlines, as soon as they arrive.
+"""Lines of a file or of standard input for an event loop, as soon as they arrive, as bytes.
 
 Never changes the blocking mode of the descriptor, which other processes may share.
 """
@@ -16,19 +16,21 @@ class LineTooLongError(ValueError):
     """A line is longer than the limit, and its end is unknown."""
 
 
-async def read_lines(fd: int, *, limit_bytes: int) -> AsyncIterator[list[bytes]]:
-    """Yield the lines of `fd`, all of one read at a time; the last line needs no newline.
+async def read_lines(
+    fd: int, *, limit_bytes: int, delimiter: bytes = b"\n"
+) -> AsyncIterator[list[bytes]]:
+    """Yield the lines of `fd`, all of one read at a time; the last needs no delimiter.
 
     Errors: LineTooLongError for a line above `limit_bytes`.
     """
     rest = b""
     while chunk := await _read(fd):
-        lines = (rest + chunk).split(b"\n")
+        lines = (rest + chunk).split(delimiter)
         rest = lines.pop()
         if lines:
             yield lines
         if len(rest) > limit_bytes:
-            raise LineTooLongError(f"a line of standard input is longer than {limit_bytes} bytes")
+            raise LineTooLongError(f"a line of the input is longer than {limit_bytes} bytes")
     if rest:
         yield [rest]
 

@@ -1,0 +1,131 @@
+"""The reading of `tidelog consume`: which partitions, from where, and when it ends."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from tidelog.cli.connection import API_TIMEOUT_MS
+
+if TYPE_CHECKING:
+    from tidelog.cli.start_offset import StartOffset
+    from tidelog.client.consuming.consumer import Consumer
+    from tidelog.client.records import Record, TopicPartition
+
+POLL_MS = 60_000
+AT_END_POLL_MS = 200
+"""The interval at which positions are compared with the ends."""
+NEW_PARTITIONS_MS = 5_000
+"""The interval at which new partitions and topics are looked for."""
+MAX_RECORDS = 5_000
+"""The maximum number of records written at once."""
+
+
+class Reading(NamedTuple):
+    """The records that are wanted; a topic that begins with ^ is a regular expression."""
+
+    topics: Sequence[str]
+    partitions: Sequence[int] | None
+    """None: all, those added later too."""
+    start: StartOffset
+    max_records: int | None
+    timeout_s: float | None
+    is_to_end: bool
+    """True: ends with the records that are there at the start."""
+
+
+async def consume_records(
+    bootstrap: str, reading: Reading, shown: Callable[[Record], bytes]
+) -> None:
+    """Write what is `shown` of each record to standard output."""
+    from tidelog.client.consuming.consumer import Consumer
+
+    async with Consumer(
+        bootstrap,
+        auto_offset_reset=reading.start.reset,
+        api_timeout_ms=API_TIMEOUT_MS,
+        metadata_max_age_ms=NEW_PARTITIONS_MS,
+    ) as consumer:
+        assigned = await _assign(consumer, reading.topics, reading.partitions)
+        if not assigned:
+            what = f"no topic matches {' '.join(reading.topics)}"
+            if reading.is_to_end:
+                raise click.ClickException(what)
+            click.echo(f"{what} yet", err=True)
+        await reading.start.apply(consumer, assigned)
+        ends = await _ends(consumer, assigned) if reading.is_to_end else None
+        await _copy(consumer, reading, ends, shown)
+
+
+async def _assign(
+    consumer: Consumer, topics: Sequence[str], partitions: Sequence[int] | None
+) -> list[TopicPartition]:
+    """Subscribe, or assign the partitions named; the partitions of now."""
+    patterns = [topic for topic in topics if topic.startswith("^")]
+    if partitions is not None:
+        if patterns:
+            raise click.UsageError("--partitions needs topics by name")
+        for topic in topics:
+            await consumer.partitions_for(topic)
+        consumer.assign([(topic, number) for topic in topics for number in partitions])
+    elif patterns:
+        names = [f"^{re.escape(topic)}$" for topic in topics if topic not in patterns]
+        await consumer.subscribe(pattern="|".join(f"(?:{one})" for one in [*patterns, *names]))
+    else:
+        await consumer.subscribe(topics)
+    return sorted(consumer.assignment())
+
+
+async def _ends(
+    consumer: Consumer, assigned: Sequence[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """The ends of the partitions now, with every position settled before."""
+    for tp in assigned:
+        await consumer.position(tp)
+    return await consumer.end_offsets(assigned)
+
+
+async def _copy(
+    consumer: Consumer,
+    reading: Reading,
+    ends: dict[TopicPartition, int] | None,
+    shown: Callable[[Record], bytes],
+) -> None:
+    """Write records until a limit is met."""
+    from tidelog.client.records import TopicPartition
+
+    left = reading.max_records
+    poll_ms = POLL_MS if reading.timeout_s is None else round(reading.timeout_s * 1000)
+    silent_ms = 0
+    while left is None or left > 0:
+        if ends is not None and await _is_at(consumer, ends):
+            return
+        wait_ms = poll_ms if ends is None else min(poll_ms - silent_ms, AT_END_POLL_MS)
+        limit = MAX_RECORDS if left is None else min(left, MAX_RECORDS)
+        records = await consumer.getmany(timeout_ms=wait_ms, max_records=limit)
+        silent_ms = 0 if records else silent_ms + wait_ms
+        if reading.timeout_s is not None and silent_ms >= poll_ms:
+            return
+        if ends is not None:
+            records = [
+                r for r in records if r.offset < ends.get(TopicPartition(r.topic, r.partition), 0)
+            ]
+        if records:
+            _write(records, shown)
+        if left is not None:
+            left -= len(records)
+
+
+async def _is_at(consumer: Consumer, ends: dict[TopicPartition, int]) -> bool:
+    """True if every partition was read up to its end."""
+    return all([await consumer.position(tp) >= end for tp, end in ends.items()])
+
+
+def _write(records: Sequence[Record], shown: Callable[[Record], bytes]) -> None:
+    output = sys.stdout.buffer
+    output.write(b"".join(map(shown, records)))
+    output.flush()
