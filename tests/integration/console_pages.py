@@ -1,7 +1,7 @@
 """Blocks of a documentation page that are run: commands, and the lines that they are to show.
 
-A fenced block `console` holds commands after `$ ` and, below each, lines of its output. `…` in such a line
-stands for any text, spaces do not count, and a line that begins with `#` is a remark.
+A fenced block `console` holds commands after `$ ` and, below each, lines of its output. `…` in such
+a line stands for any text, spaces do not count, and a line that begins with `#` is a remark.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Shell:
         self._state: list[str] = []
 
     def run(self, step: Step) -> None:
-        """Run a step and check its output; a command that only looks is repeated until it shows it."""
+        """Run a step and check its output; a command that only looks is repeated."""
         if _STATE.match(step.command):
             self._state.append(step.command)
             return
