@@ -6,9 +6,11 @@ All of them: `tidelog sim mutants --suite cluster`. What a hunt is: `test_raft_m
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 from collections.abc import Iterator
 from importlib import import_module
+from typing import Any
 
 import pytest
 import structlog
@@ -22,6 +24,7 @@ from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.mutants import raft
 from tidelog.simulation.mutants.cluster import ALL, MUTANTS, UNSEEN
 from tidelog.simulation.mutants.hunt import CONTROL_SEEDS
+from tidelog.simulation.mutants.mutant import Mutant
 from tidelog.simulation.suites.worker import silence_nodes
 
 MUTANTS_MIN = 20
@@ -73,6 +76,17 @@ def test_no_mutant_replaces_a_function_that_a_row_of_commands_has_taken() -> Non
     taken = {one for row in rows for one in (row.decide, row.is_quiet, row.complete)}
     replaced = {name: vars(mutant.owner)[mutant.attribute] for name, mutant in ALL.items()}
     assert [name for name, function in replaced.items() if function in taken] == []
+
+
+@pytest.mark.parametrize("mutant", [*ALL.values(), *raft.ALL.values()], ids=lambda one: one.name)
+def test_a_mutant_takes_the_arguments_of_the_function_it_replaces(mutant: Mutant) -> None:
+    """One that takes others ends each node by a TypeError: it shows nothing of the rule."""
+    original = vars(mutant.owner)[mutant.attribute]
+    function: Any = original.fget if isinstance(original, property) else original  # any function
+    parameters = inspect.signature(getattr(function, "__func__", function)).parameters.values()
+    named = {one.name: None for one in parameters if one.kind is one.KEYWORD_ONLY}
+    others = len(parameters) - len(named) - isinstance(original, classmethod)
+    inspect.signature(mutant.replacement).bind(*[None] * others, **named)
 
 
 def test_a_property_is_broken_as_one() -> None:

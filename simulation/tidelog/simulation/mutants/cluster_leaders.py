@@ -23,6 +23,7 @@ from tidelog.broker.replica.events import (
     FetchRequested,
     FollowerIdentity,
     IsrAnswered,
+    LeadershipEnd,
     PartitionChanged,
 )
 from tidelog.broker.replica.isr import FollowerState, IsrState
@@ -203,12 +204,13 @@ def shrink_told_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> li
 
 
 @replaces(Replica, "_end_leadership")
-def lost_leadership_told_as_refusal(self: Replica, reason: str) -> list[Effect]:
+def lost_leadership_told_as_refusal(self: Replica, reason: str, end: LeadershipEnd) -> list[Effect]:
     """Producers that wait when leadership ends get an answer that nothing was appended."""
     if self.leader is None:
         return []
     code = common_pb2.NOT_LEADER_OR_FOLLOWER
-    return [FailWaiters(code, reason), FailDeletions(code, reason), WakeFetches()]
+    ended = self._announced_end(end)
+    return [FailWaiters(code, reason), FailDeletions(code, reason), WakeFetches(), *ended]
 
 
 @replaces(Partition, "_carry_out")
