@@ -1,6 +1,6 @@
 """Topics in Spark: written from a table, read in SQL, followed by a stream; and read without Spark.
 
-    python docs/examples/spark_topics.py 127.0.0.1:9192
+    python docs/examples/spark_topics.py [127.0.0.1:9192]
 
 Needs `tidelog[spark]`, and Java 17 or newer.
 """
@@ -90,4 +90,4 @@ def main(bootstrap: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9192")

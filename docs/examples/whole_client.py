@@ -1,7 +1,7 @@
 # pyright: strict
 """The whole asyncio client in one program: every class, method and option of `tidelog.client`.
 
-    python docs/examples/whole_client.py 127.0.0.1:9192
+    python docs/examples/whole_client.py [127.0.0.1:9192]
 
 Tide gauges report water levels. The topics are made, written, read and deleted again; each part
 stands alone. `whole_sync_client.py` is the same without `await`.
@@ -475,4 +475,4 @@ async def main(bootstrap: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9192"))

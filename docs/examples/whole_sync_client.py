@@ -1,7 +1,7 @@
 # pyright: strict
 """The whole client without `await`: every class and method of `tidelog.client.sync`.
 
-    python docs/examples/whole_sync_client.py 127.0.0.1:9192
+    python docs/examples/whole_sync_client.py [127.0.0.1:9192]
 
 For scripts, notebooks and threads. The classes take the options of the asyncio ones, which
 `whole_client.py` goes through; here are the calls.
@@ -170,4 +170,4 @@ def main(bootstrap: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9192")

@@ -6,10 +6,11 @@
     handlers/           the handlers of all gRPC services
     journal/            what happened on this node and why, for `tidelog events`
     http, metrics       `/metrics` and `/health`
+    http_produce/       records by `POST /topics/TOPIC`, off unless configured
     data_directory, start_record   whose a data folder is; what the last life may have lost
     node_log, repeated_lines, last_words   the process's log
     garbage, loop_stalls           the collector's calm, the loop's longest stalls
     local_cluster/      several node processes on one machine, for `tidelog cluster`
 
-Imports: `broker` and everything below it.
+Imports: `broker` and everything below it; `http_produce` alone `client`, too.
 """

@@ -35,6 +35,7 @@ from tidelog.net.listeners import (
     listeners_error,
 )
 from tidelog.net.unfinished_requests import UnfinishedLimits
+from tidelog.node.http_produce.config import ENABLE_KEY, HttpProduceConfig
 from tidelog.raft.config import (
     ELECTION_TIMEOUT_KEY,
     HEARTBEAT_INTERVAL_KEY,
@@ -101,8 +102,11 @@ class NodeConfig:
     process_roles: tuple[str, ...] = declared(ROLES, list_of(*ROLES), "broker, controller or both.")
     http_port: int | None = field(
         default=None,
-        metadata=declaration(whole_number(0, 65535), "Metrics and health; absent: no HTTP."),
+        metadata=declaration(
+            whole_number(0, 65535), "Metrics, health and, where it is on, records; absent: no HTTP."
+        ),
     )
+    http_produce: HttpProduceConfig = field(default_factory=HttpProduceConfig)
     connections_max_idle_ms: int = declared(
         600_000,
         whole_number(100, DAY_MS),
@@ -183,6 +187,16 @@ def _reserve_error(reserve: int, between: int) -> str | None:
     return f"{WAL_RESERVE_KEY} must be at least twice {SNAPSHOT_INTERVAL_KEY}"
 
 
+def _http_produce_error(
+    is_enabled: bool,  # noqa: FBT001  # positional: in the order of the rule's keys
+    port: int | None,
+    roles: tuple[str, ...],
+) -> str | None:
+    if not is_enabled or (port is not None and "broker" in roles):
+        return None
+    return f"{ENABLE_KEY} needs an http.port and the role broker"
+
+
 _LISTENER_KEYS = ("listeners", "advertised.listeners", "inter.broker.listener.name")
 _RULES = (
     Rule(_LISTENER_KEYS, listeners_error),
@@ -192,6 +206,7 @@ _RULES = (
     ),
     Rule((HEARTBEAT_INTERVAL_KEY, ELECTION_TIMEOUT_KEY), _heartbeat_error),
     Rule((WAL_RESERVE_KEY, SNAPSHOT_INTERVAL_KEY), _reserve_error),
+    Rule((ENABLE_KEY, "http.port", "process.roles"), _http_produce_error),
 )
 
 

@@ -1,4 +1,4 @@
-"""HTTP endpoints for people and Prometheus: `/metrics` and `/health`. Read-only.
+"""HTTP endpoints: `/metrics` and `/health`; if enabled, records by `POST /topics/TOPIC`.
 
 Every connection has a maximum age, so that a silent client, or half a request, does not hold a file
 descriptor for longer.
@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from tidelog.core.errors import TidelogError
+from tidelog.node.http_produce.answers import Answer
+from tidelog.node.http_produce.posts import Post, RecordPosts
 
 LOOKS_PER_LIFE = 4
 LAST_REQUEST_S_MAX = 1.0
@@ -34,6 +37,7 @@ class HttpServer:
         registry: CollectorRegistry,
         is_ready: Callable[[], bool],
         max_idle_ms: int,
+        posts: RecordPosts | None = None,
     ) -> None:
         self._host = host
         self._port = port
@@ -45,7 +49,12 @@ class HttpServer:
         application.add_routes(
             [web.get("/metrics", self._metrics), web.get("/health", self._health)]
         )
-        self._runner = web.AppRunner(application, access_log=None, logger=_logger())
+        if posts is not None:
+            _add_posts(application, posts)
+        # Bodies are not inflated: their size is checked as they come.
+        self._runner = web.AppRunner(
+            application, access_log=None, logger=_logger(), auto_decompress=False
+        )
 
     async def start(self) -> None:
         """Bind and serve. Raises `TidelogError` naming the port when it is taken."""
@@ -86,6 +95,41 @@ class HttpServer:
         del request
         ready = self._is_ready()
         return web.json_response({"ready": ready}, status=200 if ready else 503)
+
+
+def _add_posts(application: web.Application, posts: RecordPosts) -> None:
+    """Serve `POST /topics/TOPIC`, refused by its head before a `100 Continue` asks for the body."""
+
+    async def expected(request: web.Request) -> web.Response | None:
+        if (refused := posts.refusal_by_head(_post_of(request))) is not None:
+            return _response_of(refused)
+        if request.transport is not None and request.version == HttpVersion11:
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return None
+
+    async def post(request: web.Request) -> web.Response:
+        return _response_of(await posts.answer(_post_of(request)))
+
+    application.router.add_post("/topics/{topic}", post, expect_handler=expected)
+
+
+def _post_of(request: web.Request) -> Post:
+    return Post(
+        topic=request.match_info["topic"],
+        query=tuple(request.query.items()),
+        content_type=request.content_type,
+        content_length=request.content_length,
+        body=request.content.iter_any(),
+        content_encoding=request.headers.get("Content-Encoding", ""),
+        origin=request.headers.get("Origin"),
+    )
+
+
+def _response_of(answer: Answer) -> web.Response:
+    response = web.json_response(answer.body, status=answer.status)
+    if answer.status != HTTPStatus.OK:
+        response.force_close()  # what is left of the body is not waited for
+    return response
 
 
 class _OfUnreadableRequests(logging.Filter):

@@ -37,10 +37,12 @@ from tidelog.net.grpc_streams import connect
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.peers import OwnPeers, Peers
 from tidelog.net.strangers import Strangers
+from tidelog.net.transport import Transport
 from tidelog.node.config import NodeConfig, parse_config
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.garbage import GarbageCollection
 from tidelog.node.http import HttpServer
+from tidelog.node.http_produce.posts import RecordPosts, producer_for
 from tidelog.node.metrics import registry_for
 from tidelog.node.node_log import NodeLog
 from tidelog.node.server import Node, Ports, build_node
@@ -152,7 +154,8 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
         unread=node.unread,
         unfinished=node.unfinished,
     )
-    http = _http_server(config, node)
+    posts = _record_posts(config, surroundings.peers)
+    http = _http_server(config, node, posts)
     await server.start()
     if http is not None:
         await http.start()
@@ -161,6 +164,8 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
         log.info("started", node_id=config.node_id, address=config.address)
         await _until_signalled(node, server)
         await server.set_healthy(healthy=False)
+        if posts is not None:
+            await posts.close()
         await node.stop()
     await server.stop(grace_s=STOP_GRACE_S)
     if http is not None:
@@ -213,7 +218,14 @@ def _raft_transport(
     )
 
 
-def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
+def _record_posts(config: NodeConfig, transport: Transport) -> RecordPosts | None:
+    if not config.http_produce.is_enabled:
+        return None
+    producer = producer_for(config.http_produce, config.address, transport)
+    return RecordPosts(producer, config.http_produce)
+
+
+def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> HttpServer | None:
     if config.http_port is None:
         return None
     return HttpServer(
@@ -222,6 +234,7 @@ def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
         registry=registry_for(node.stats),
         is_ready=node.is_ready,
         max_idle_ms=config.connections_max_idle_ms,
+        posts=posts,
     )
 
 

@@ -147,7 +147,12 @@ input[type=search] {{ font: inherit; font-size: 13.5px; color: inherit; backgrou
 .verdicts a {{ text-decoration: none; font-size: 11.5px; padding: 0; width: 20px; height: 20px;
   line-height: 17px; text-align: center; }}
 @media (max-width: 900px) {{ .keys {{ grid-template-columns: repeat(4, auto); }} }}
-@media (max-width: 480px) {{ .keys {{ grid-template-columns: repeat(2, auto); }} }}
+@media (max-width: 640px) {{
+  main {{ padding: 18px 12px 40px; }}
+  .keys {{ grid-template-columns: repeat(2, minmax(0, 1fr)); }}
+  .facts div {{ grid-template-columns: minmax(0, 1fr); gap: 0; }}
+  table.runs {{ display: block; overflow-x: auto; }}
+}}
 @media print {{
   @page {{ margin: 12mm; }}
   :root {{ --paper: #ffffff; }}
