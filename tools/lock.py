@@ -21,7 +21,7 @@ COMPILE = [
 ]
 # In this order: the pins of the small environment apply to the big one too.
 FILES: dict[str, tuple[str, ...]] = {
-    "cluster": ("pyproject.toml",),
+    "cluster": ("pyproject.toml", "--extra", "server"),
     "dev": ("pyproject.toml", "--all-extras", "--constraint", "requirements/cluster.txt"),
     "build": ("--group", "build", "--constraint", "requirements/dev.txt"),
     "lock": ("--group", "lock"),

@@ -34,15 +34,18 @@ def _run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.Comple
     )
 
 
-def _required(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
-    """Collect what `name` needs without extras, itself left out, from this environment."""
+def _required(
+    name: str, extras: frozenset[str], found: dict[str, Distribution]
+) -> dict[str, Distribution]:
+    """Collect what `name` needs with these extras, itself left out, from this environment."""
     for line in requires(name) or ():
         requirement = Requirement(line)
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+        marker = requirement.marker
+        if marker and not any(marker.evaluate({"extra": extra}) for extra in {"", *extras}):
             continue
-        if requirement.name not in found:
+        if requirement.name not in found and requirement.name != "tidelog":
             found[requirement.name] = distribution(requirement.name)
-            _required(requirement.name, found)
+            _required(requirement.name, frozenset(requirement.extras), found)
     return found
 
 
@@ -57,46 +60,103 @@ def _copy(package: Distribution, site: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` folder of an environment that holds the wheel and what it requires, no more.
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check")
+    command = (sys.executable, "-m", "pip", "wheel", *options, "-w", folder, CHECKOUT)
+    built = _run(*command, cwd=folder)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = folder.glob("tidelog-*.whl")
+    return wheel
+
+
+def _environment(folder: Path, wheel: Path, *extras: str) -> Path:
+    """Make an environment of the wheel and what it requires, no more; return its `bin` folder.
 
     Nothing is fetched: what it requires is copied from the environment the tests run in.
     """
-    folder = tmp_path_factory.mktemp("wheel")
     python = (sys.executable, "-m")
-    options = ("--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check")
-    built = _run(*python, "pip", "wheel", *options, "-w", folder, CHECKOUT, cwd=folder)
-    assert built.returncode == 0, built.stderr
-    (wheel,) = folder.glob("tidelog-*.whl")
-    environment = folder / "environment"
-    made = _run(*python, "venv", "--without-pip", environment, cwd=folder)
+    made = _run(*python, "venv", "--without-pip", folder, cwd=folder)
     assert made.returncode == 0, made.stderr
-    (site,) = environment.glob("lib/python3*/site-packages")
-    for package in _required("tidelog", {}).values():
+    (site,) = folder.glob("lib/python3*/site-packages")
+    for package in _required("tidelog", frozenset(extras), {}).values():
         _copy(package, site)
     options = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
-    own = environment / "bin" / "python"
+    own = folder / "bin" / "python"
     into = _run(*python, "pip", "--python", own, "install", *options, wheel, cwd=folder)
     assert into.returncode == 0, into.stderr
-    return environment / "bin"
+    return folder / "bin"
 
 
-def test_every_command_has_help_without_extras(installed: Path, tmp_path: Path) -> None:
-    listed = _run(installed / "tidelog", "--help", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def client(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of the client and the command line, without extras."""
+    return _environment(tmp_path_factory.mktemp("client"), wheel)
+
+
+@pytest.fixture(scope="module")
+def server(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of a node: the extra `server`."""
+    return _environment(tmp_path_factory.mktemp("server"), wheel, "server")
+
+
+def test_the_client_alone_takes_little_room(client: Path) -> None:
+    (site,) = client.parent.glob("lib/python3*/site-packages")
+    files = [file for file in site.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+    size = sum(file.stat().st_size for file in files)
+    assert size <= 40 * 2**20 * 1.05  # gRPC alone is 17 MiB
+
+
+def test_importing_the_client_needs_five_packages(client: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; import tidelog.client\n"
+        "names = {name.partition('.')[0] for name, module in sys.modules.items()"
+        " if 'site-packages' in (getattr(module, '__file__', None) or '')}\n"
+        "print(*sorted(names))"
+    )
+    done = _run(client / "python", "-c", code, cwd=tmp_path)
+    needed = {"backports", "cramjam", "crc32c", "google", "grpc", "lz4", "tidelog"}
+    assert set(done.stdout.split()) <= needed, done.stderr
+
+
+def test_every_command_has_help_without_extras(client: Path, tmp_path: Path) -> None:
+    listed = _run(client / "tidelog", "--help", cwd=tmp_path)
     assert listed.returncode == 0, listed.stderr
     for name in COMMANDS:
-        done = _run(installed / "tidelog", name, "--help", cwd=tmp_path)
+        done = _run(client / "tidelog", name, "--help", cwd=tmp_path)
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == 0, done.stderr
         assert "usage:" in done.stdout.lower()
 
 
-def test_a_cluster_runs_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("extra", "command"),
+    [
+        ("server", ("cluster", "start")),
+        ("chaos", ("sim", "run", "--suite", "raft", "--seeds", "0:1")),
+        ("chaos", ("chaos", "list")),
+        ("chaos", ("check", "history.jsonl")),
+        ("server", ("bench", "run", "--quick")),
+        ("spark", ("pipeline", "t", "out")),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_names_it(
+    client: Path, tmp_path: Path, extra: str, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "history.jsonl").touch()
+    done = _run(client / "tidelog", *command, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert f"pip install 'tidelog[{extra}]'" in done.stderr
+
+
+def test_a_cluster_runs_outside_the_checkout(client: Path, server: Path, tmp_path: Path) -> None:
     ports = [str(port) for port in quiet_ports(6)]
     bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports[:3])
 
     def tidelog(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = installed / "tidelog"
+        program = (server if arguments[0] == "cluster" else client) / "tidelog"
         return _run(program, *arguments, cwd=tmp_path, TIDELOG_BOOTSTRAP=bootstrap)
 
     data = ("--data-dir", str(tmp_path / "data"))
@@ -113,7 +173,7 @@ def test_a_cluster_runs_outside_the_checkout(installed: Path, tmp_path: Path) ->
             "        print((await producer.send('t', value=b'word')).offset)\n"
             "asyncio.run(main())"
         )
-        sent = _run(installed / "python", "-c", code, bootstrap, cwd=tmp_path)
+        sent = _run(client / "python", "-c", code, bootstrap, cwd=tmp_path)
         assert sent.stdout == "0\n", sent.stderr
         read = tidelog("consume", "t", "--from-beginning", "--max-records", "1")
         assert read.stdout == "word\n", read.stderr

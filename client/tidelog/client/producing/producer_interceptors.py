@@ -5,15 +5,14 @@ Owns their order, and guarantees that none of them breaks the producer: exceptio
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, Protocol
-
-import structlog
 
 from tidelog.client.producing.serializers import K, V
 from tidelog.client.records import Headers, RecordMetadata
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 OnDelivery = Callable[[RecordMetadata | None, Exception | None], object]
 """Called with the metadata of a record or with its error: one of the two is None."""
 
@@ -58,12 +57,12 @@ class ProducerInterceptors(Generic[K, V]):
             try:
                 answer: object = interceptor.on_send(record)
             except Exception:  # noqa: BLE001  # the application's code
-                _log.exception("interceptor raised in on_send", interceptor=repr(interceptor))
+                _log.exception("interceptor %r raised in on_send", interceptor)
                 continue
             if isinstance(answer, ProducerRecord):
                 record = answer
             else:
-                _log.error("interceptor returned no record", interceptor=repr(interceptor))
+                _log.error("interceptor %r returned no record from on_send", interceptor)
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata | None, error: Exception | None) -> None:
@@ -72,9 +71,7 @@ class ProducerInterceptors(Generic[K, V]):
             try:
                 interceptor.on_acknowledgement(metadata, error)
             except Exception:  # noqa: BLE001  # the application's code
-                _log.exception(
-                    "interceptor raised in on_acknowledgement", interceptor=repr(interceptor)
-                )
+                _log.exception("interceptor %r raised in on_acknowledgement", interceptor)
 
     def listener(self, on_delivery: OnDelivery | None = None) -> OnDelivery | None:
         """A listener that calls the interceptors, then the callback, and raises nothing."""
