@@ -66,8 +66,7 @@ class World:
     """`now_ms` is the clock; `image` what is committed."""
 
     def __init__(self, seed: int = 0) -> None:
-        self.config = ControllerConfig(cluster_id="tide", partitions_max=200)
-        self.controller = Controller(self.config, SeededRandom(seed))
+        self.start_controller(ControllerConfig(cluster_id="tide", partitions_max=200), seed)
         self.image: MetadataImage = EMPTY_IMAGE
         self.now_ms = 1_000_000
         self.controller_epoch = 0
@@ -75,6 +74,11 @@ class World:
         self.activate()
         self.last_identified: Any = ExpireSessions()
         self._ids = SeededRandom(seed)
+
+    def start_controller(self, config: ControllerConfig, seed: int = 0) -> None:
+        """Replace the controller by one with this config."""
+        self.config = config
+        self.controller = Controller(config, SeededRandom(seed))
 
     def activate(self) -> None:
         """The controller's node becomes active, in a new controller epoch."""

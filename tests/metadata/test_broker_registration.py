@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidelog.metadata.brokers import ExpireSessions
+from tidelog.metadata.topic_rules import MIN_INSYNC_REPLICAS
 from tidelog.v1 import common_pb2
 
 if TYPE_CHECKING:
@@ -205,3 +207,17 @@ def test_a_released_hold_ends_at_once(world: World) -> None:
     world.now_ms += world.config.session_timeout_ms
     world.controller.release()
     assert world.controller.has_expired_sessions(world.image, world.now_ms)
+
+
+def test_the_first_broker_brings_the_clusters_first_configs_and_no_later_one(world: World) -> None:
+    world.start_controller(replace(world.config, initial_min_insync_replicas=2))
+    world.start(1)
+    assert world.image.cluster_configs == {MIN_INSYNC_REPLICAS: "2"}
+    world.configure("", MIN_INSYNC_REPLICAS, "1")
+    world.start(2)
+    assert world.image.cluster_configs == {MIN_INSYNC_REPLICAS: "1"}
+
+
+def test_without_one_configured_there_is_no_first_config(world: World) -> None:
+    world.start(1)
+    assert not world.image.cluster_configs

@@ -1,4 +1,4 @@
-"""The folder of the cluster that no option names."""
+"""The plan of a cluster on one machine: its folder, its nodes, its ports."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.node.local_cluster import plan
+from tidelog.node.local_cluster.errors import LocalClusterError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -25,3 +26,45 @@ def test_an_installed_package_keeps_its_cluster_in_the_working_directory(
     monkeypatch.setattr(plan, "__file__", str(installed / "plan.py"))
     monkeypatch.chdir(tmp_path)
     assert plan.default_folder() == tmp_path / ".data"
+
+
+def _ports(plans: list[plan.NodePlan]) -> list[int]:
+    return [int(one.address.rpartition(":")[2]) for one in plans]
+
+
+def test_three_nodes_by_default_keep_three_replicas_and_need_two(tmp_path: Path) -> None:
+    plans = plan.load_or_create(tmp_path, ports=None, http_ports=None)
+    assert _ports(plans) == [9192, 9193, 9194]
+    assert [one.config.http_port for one in plans] == [9292, 9293, 9294]
+    for one in plans:
+        config = one.config.controller
+        assert config.num_partitions == 3
+        assert (config.default_replication_factor, config.initial_min_insync_replicas) == (3, 2)
+
+
+@pytest.mark.parametrize(("nodes", "replicas", "min_isr"), [(1, 1, 1), (2, 2, 1), (5, 3, 2)])
+def test_other_numbers_of_nodes(tmp_path: Path, nodes: int, replicas: int, min_isr: int) -> None:
+    plans = plan.load_or_create(tmp_path, nodes=nodes, ports=None, http_ports=None)
+    config = plans[0].config.controller
+    assert len(plans) == len(plans[0].config.controller_voters) == nodes
+    assert config.default_replication_factor == replicas
+    assert config.initial_min_insync_replicas == min_isr
+
+
+def test_ports_of_zero_are_chosen_once(tmp_path: Path) -> None:
+    chosen = plan.load_or_create(tmp_path, ports=[0], http_ports=[0])
+    everything = _ports(chosen) + [one.config.http_port for one in chosen]
+    assert len(set(everything)) == 6
+    assert None not in everything
+    assert 0 not in everything
+    assert _ports(plan.load_or_create(tmp_path, ports=[0], http_ports=[0])) == _ports(chosen)
+    assert _ports(plan.load_or_create(tmp_path, ports=None, http_ports=None)) == _ports(chosen)
+
+
+def test_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
+    plan.load_or_create(tmp_path, nodes=1, ports=None, http_ports=None)
+    with pytest.raises(LocalClusterError, match=r"is 1, not 3: leave --nodes out"):
+        plan.load_or_create(tmp_path, nodes=3, ports=None, http_ports=None)
+    other = tmp_path / "other"
+    with pytest.raises(LocalClusterError, match="a port for each of 3 nodes"):
+        plan.load_or_create(other, nodes=3, ports=[1, 2], http_ports=None)

@@ -1,4 +1,4 @@
-"""`tidelog cluster start | stop | status`: three nodes on this machine, managed together.
+"""`tidelog cluster start | stop | status`: the nodes of one machine, managed together.
 
 `start` starts the nodes that do not run and returns when all are registered and a controller leads.
 `stop` first announces to every node that all of them stop, so that no broker is fenced and no ISR
@@ -27,7 +27,14 @@ from tidelog.core.errors import TidelogError
 from tidelog.core.system import SystemDisk
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.local_cluster import process as cluster_process
-from tidelog.node.local_cluster.plan import PORTS, NodePlan, default_folder, load, load_or_create
+from tidelog.node.local_cluster.plan import (
+    NODES,
+    PORTS,
+    NodePlan,
+    default_folder,
+    load,
+    load_or_create,
+)
 from tidelog.node.local_cluster.process import Started
 from tidelog.raft.config import ENGINES
 
@@ -39,6 +46,8 @@ STOP_TIMEOUT_S = 30.0
 GIVE_UP_TIMEOUT_S = 10.0
 POLL_S = 0.1
 _COLUMNS = ("node", "state", "pid", "address", "http", "roles", "leads")
+NODES_MAX = 9
+"""More voters make a quorum slower, not safer."""
 
 data_dir_option = click.option(
     "--data-dir",
@@ -63,8 +72,9 @@ class Ports(click.ParamType[list[int]]):
             ports = [int(port) for port in value.split(",")]
         except ValueError:
             self.fail(f"{value!r} is not a list of ports such as 9192,9193,9194", param, ctx)
-        if len(set(ports)) < len(ports) or not all(0 < port < 65536 for port in ports):
-            self.fail(f"{value!r} must name different ports between 1 and 65535", param, ctx)
+        named = [port for port in ports if port != 0]
+        if len(set(named)) < len(named) or not all(0 <= port < 65536 for port in ports):
+            self.fail(f"{value!r} must name different ports from 1 to 65535, or 0", param, ctx)
         return ports
 
 
@@ -78,9 +88,18 @@ cluster.add_command(health)
 
 @cluster.command()
 @data_dir_option
-@click.option("--ports", type=Ports(), help="gRPC ports of a new cluster, one per node.")
 @click.option(
-    "--http-ports", type=Ports(), help="Metrics and health ports of a new cluster, one per node."
+    "--nodes",
+    type=click.IntRange(1, NODES_MAX),
+    help=f"Number of nodes of a new cluster, each broker and controller. Default: {NODES}.",
+)
+@click.option(
+    "--ports", type=Ports(), help="gRPC ports of a new cluster, one per node; 0: any free ones."
+)
+@click.option(
+    "--http-ports",
+    type=Ports(),
+    help="Metrics and health ports of a new cluster, one per node; 0: any free ones.",
 )
 @click.option(
     "--engine",
@@ -90,6 +109,7 @@ cluster.add_command(health)
 @json_option
 def start(
     data_dir: Path,
+    nodes: int | None,
     ports: list[int] | None,
     http_ports: list[int] | None,
     engine: str | None,
@@ -100,7 +120,9 @@ def start(
     folder = data_dir.resolve()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with cluster_process.only_command(folder):
-        plans = load_or_create(folder, ports=ports, http_ports=http_ports, engine=engine)
+        plans = load_or_create(
+            folder, nodes=nodes, ports=ports, http_ports=http_ports, engine=engine
+        )
         running = {plan.node_id: cluster_process.running_pid(plan) for plan in plans}
         missing = [plan for plan in plans if running[plan.node_id] is None]
         _refuse_what_cannot_start(missing)
@@ -172,7 +194,8 @@ def status(data_dir: Path, *, as_json: bool) -> None:
     pids = [cluster_process.running_pid(plan) for plan in plans]
     if as_json:
         nodes = [_as_json(plan, pid) for plan, pid in zip(plans, pids, strict=True)]
-        echo_json({"nodes": nodes})
+        bootstrap = ",".join(plan.address for plan in plans)
+        echo_json({"bootstrap": bootstrap, "nodes": nodes})
     elif not plans:
         click.echo(f"no cluster in {_short(folder)}; `tidelog cluster start` creates one")
     else:
@@ -232,13 +255,13 @@ def _raise_if_ended(plans: Sequence[NodePlan], started: Mapping[int, Started]) -
 
 def _print_ready(plans: Sequence[NodePlan], controller_id: int) -> None:
     addresses = ",".join(plan.address for plan in plans)
-    is_default = [plan.address.rpartition(":")[2] for plan in plans] == [str(p) for p in PORTS]
+    is_default = plans[0].address.rpartition(":")[2] == str(PORTS[0])
     tidelog = "tidelog" if shutil.which("tidelog") else _short(Path(sys.argv[0]))
     bootstrap = "" if is_default else f" --bootstrap {addresses}"
     click.echo(
         f"ready: {counted(len(plans), 'node')} at {addresses}, controller {controller_id} leads,"
         f" data in {_short(plans[0].folder)}. Try:\n"
-        f"  {tidelog} topics create greetings --partitions 3 --replication-factor 3{bootstrap}\n"
+        f"  {tidelog} topics create greetings{bootstrap}\n"
         f"  echo hello | {tidelog} produce greetings{bootstrap}\n"
         f"  {tidelog} consume greetings --from-beginning --timeout 2{bootstrap}"
     )
@@ -249,6 +272,7 @@ def _as_json(plan: NodePlan, pid: int | None) -> dict[str, object]:
         "node_id": plan.node_id,
         "pid": pid,
         "address": plan.address,
+        "http_port": plan.config.http_port,
         "roles": list(plan.config.process_roles),
         "alive": pid is not None,
     }

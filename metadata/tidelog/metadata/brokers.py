@@ -37,6 +37,7 @@ from tidelog.metadata.endpoints import ENDPOINTS_RULE, are_well_formed
 from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.metadata.reachability import live_incarnation
 from tidelog.metadata.records import fencing
+from tidelog.metadata.topic_rules import MIN_INSYNC_REPLICAS
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
@@ -48,7 +49,7 @@ from tidelog.v1.controller_pb2 import (
     RegisterBrokerRequest,
     RegisterBrokerResponse,
 )
-from tidelog.v1.metadata_records_pb2 import MetadataRecord, RegisterBrokerRecord
+from tidelog.v1.metadata_records_pb2 import ConfigRecord, MetadataRecord, RegisterBrokerRecord
 
 INCARNATION_ID_BYTES = 16
 RACK_CHARACTERS_MAX = 300
@@ -122,8 +123,17 @@ def register_broker(
         may_lead=context.sessions.has_heard,
         start_loss=request.start_loss,
     )
-    records = [registration, *changes]
+    records = [*_initial_configs(image, context.config), registration, *changes]
     return Decision(records, RegisterBrokerResponse(broker_epoch=UNCOMMITTED_EPOCH))
+
+
+def _initial_configs(image: MetadataImage, config: ControllerConfig) -> list[MetadataRecord]:
+    """Records of the cluster's first configs, before its first broker; none that is the default."""
+    if image.brokers or config.initial_min_insync_replicas == 1:
+        return []
+    value = str(config.initial_min_insync_replicas)
+    record = ConfigRecord(resource_type=ConfigRecord.CLUSTER, key=MIN_INSYNC_REPLICAS, value=value)
+    return [MetadataRecord(config=record)]
 
 
 def heartbeat(

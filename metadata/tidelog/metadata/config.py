@@ -23,6 +23,12 @@ class ControllerConfig:
     )
     num_partitions: int = declared(1, whole_number(1, 10_000), "Partitions of a topic by default.")
     default_replication_factor: int = declared(1, whole_number(1, 100), "Replicas by default.")
+    initial_min_insync_replicas: int = declared(
+        1,
+        whole_number(1, 100),
+        "The cluster's min.insync.replicas from the registration of its first broker on; it is "
+        "changed by AlterConfigs then.",
+    )
 
     auto_leader_rebalance_enable: bool = declared(
         default=True,

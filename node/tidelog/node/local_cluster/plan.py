@@ -18,12 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidelog.core.errors import TidelogError
+from tidelog.net.quiet_ports import quiet_ports
 from tidelog.node.config import NodeConfig, parse_config
 from tidelog.node.config_text import config_text
 from tidelog.node.local_cluster.errors import LocalClusterError
 from tidelog.raft.config import ENGINE_KEY
 
 HOST = "127.0.0.1"
+NODES = 3
+PARTITIONS = 3
+REPLICATION_FACTOR = 3
+MIN_ISR = 2
+"""Kafka's advice for three replicas: one node may be lost with no record, and writes go on."""
 PORTS = (9192, 9193, 9194)
 HTTP_PORTS = (9292, 9293, 9294)
 
@@ -88,24 +94,22 @@ def load_or_create(
     *,
     ports: Sequence[int] | None,
     http_ports: Sequence[int] | None,
+    nodes: int | None = None,
     engine: str | None = None,
 ) -> list[NodePlan]:
     """The nodes of the cluster in `folder`, which is created if it is new; None: the defaults.
 
+    A port 0 stands for a free one, chosen now and written down; a single 0 for one of each node.
+
     Errors: `LocalClusterError` when the folder is not a cluster's, or when its cluster has other
-    ports, another engine, or controllers with different engines.
+    nodes, other ports, another engine, or controllers with different engines.
     """
     plans = load(folder)
     if not plans:
         _refuse_foreign(folder)
-        _create(folder, ports=ports or PORTS, http_ports=http_ports or HTTP_PORTS, engine=engine)
+        _create(folder, *_chosen_ports(nodes, ports, http_ports), engine=engine)
         plans = load(folder)
-    configured = [int(plan.address.rpartition(":")[2]) for plan in plans]
-    if ports is not None and list(ports) != configured:
-        raise LocalClusterError(
-            f"the cluster in {folder} listens on {configured}, not {list(ports)}: leave --ports"
-            " out, or choose another --data-dir"
-        )
+    _check_nodes(folder, plans, nodes=nodes, ports=ports)
     missing = set(plans[0].config.controller_voters) - {plan.node_id for plan in plans}
     if missing:
         raise LocalClusterError(
@@ -114,6 +118,40 @@ def load_or_create(
         )
     _check_engines(folder, plans, engine)
     return plans
+
+
+def _chosen_ports(
+    nodes: int | None, ports: Sequence[int] | None, http_ports: Sequence[int] | None
+) -> tuple[list[int], list[int]]:
+    """Choose the gRPC and the HTTP port of each node."""
+    lists = [given for given in (ports, http_ports) if given is not None and list(given) != [0]]
+    count = nodes or (len(lists[0]) if lists else NODES)
+    if any(len(given) != count for given in lists):
+        raise LocalClusterError(
+            f"--ports and --http-ports must list a port for each of {count} nodes, or be 0"
+        )
+    grpc_ports = range(PORTS[0], PORTS[0] + count) if ports is None else ports
+    web_ports = range(HTTP_PORTS[0], HTTP_PORTS[0] + count) if http_ports is None else http_ports
+    wanted = [(list(one) * count)[:count] for one in (grpc_ports, web_ports)]
+    free = iter(quiet_ports(sum(one.count(0) for one in wanted)))
+    chosen = [[port or next(free) for port in one] for one in wanted]
+    return chosen[0], chosen[1]
+
+
+def _check_nodes(
+    folder: Path, plans: Sequence[NodePlan], *, nodes: int | None, ports: Sequence[int] | None
+) -> None:
+    configured = [int(plan.address.rpartition(":")[2]) for plan in plans]
+    if ports is not None and set(ports) != {0} and list(ports) != configured:
+        raise LocalClusterError(
+            f"the cluster in {folder} listens on {configured}, not {list(ports)}: leave --ports"
+            " out, or choose another --data-dir"
+        )
+    if nodes not in (None, len(plans)):
+        raise LocalClusterError(
+            f"the number of nodes in {folder} is {len(plans)}, not {nodes}: leave --nodes out, or"
+            " choose another --data-dir"
+        )
 
 
 def _check_engines(folder: Path, plans: Sequence[NodePlan], wanted: str | None) -> None:
@@ -156,12 +194,8 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _create(
-    folder: Path, *, ports: Sequence[int], http_ports: Sequence[int], engine: str | None
+    folder: Path, ports: Sequence[int], http_ports: Sequence[int], *, engine: str | None
 ) -> None:
-    if len(ports) != len(http_ports):
-        raise LocalClusterError(
-            "--ports and --http-ports must list the same number of ports, one per node"
-        )
     voters = {str(node_id): f"{HOST}:{port}" for node_id, port in enumerate(ports, start=1)}
     cluster_id = secrets.token_urlsafe(16)
     texts = {
@@ -174,6 +208,10 @@ def _create(
                 "http.port": http_port,
                 "log.dirs": str(folder / f"node-{node_id}"),
                 "controller.quorum.voters": voters,
+                # Kafka's defaults, 1 and 1 and 1, are the code's: they lose records with a node.
+                "num.partitions": PARTITIONS,
+                "default.replication.factor": min(len(ports), REPLICATION_FACTOR),
+                "initial.min.insync.replicas": MIN_ISR if len(ports) > MIN_ISR else 1,
                 **({} if engine is None else {ENGINE_KEY: engine}),
             }
         )
