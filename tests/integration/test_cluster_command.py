@@ -50,6 +50,7 @@ def test_starts_what_is_missing_and_stops_as_one(cluster: LocalCluster) -> None:
         "node_id": 2,
         "pid": None,
         "address": cluster.addresses[1],
+        "http_port": cluster.ports[4],
         "roles": ["broker", "controller"],
         "alive": False,
     }
@@ -72,6 +73,17 @@ def test_starts_what_is_missing_and_stops_as_one(cluster: LocalCluster) -> None:
 
     again = cluster.start()
     assert again.returncode == 0, again.stderr
+
+
+def test_one_node_on_ports_of_its_choice(cluster: LocalCluster) -> None:
+    started = cluster.cluster("start", "--nodes", "1", "--ports", "0", "--http-ports", "0")
+    assert started.returncode == 0, started.stderr
+    status = json.loads(cluster.cluster("status", "--json").stdout)
+    assert status["bootstrap"] in started.stdout
+    (node,) = status["nodes"]
+    assert node["http_port"] > 0
+    made = cluster.run("topics", "create", "t", "--bootstrap", status["bootstrap"])
+    assert made.returncode == 0, made.stderr
 
 
 def test_two_starts_at_once_start_three_nodes(cluster: LocalCluster) -> None:

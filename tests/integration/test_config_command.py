@@ -33,7 +33,7 @@ def test_a_change_counts_for_the_next_write_and_deleting_it_too(
     running_cluster: LocalCluster,
 ) -> None:
     cluster = running_cluster
-    run(cluster, "topics", "create", "flights", "--replication-factor", "3")
+    run(cluster, "topics", "create", "flights", "--partitions", "1")
     assert produce(cluster, "flights", LARGE).returncode == 0
     for scope in ("flights", "--cluster"):
         run(cluster, "configs", "set", scope, "max.message.bytes=1000")
@@ -51,13 +51,14 @@ def test_every_node_knows_of_a_change_once_it_is_answered_and_after_a_restart(
     running_cluster: LocalCluster,
 ) -> None:
     cluster = running_cluster
-    run(cluster, "topics", "create", "delays", "--replication-factor", "3")
+    run(cluster, "topics", "create", "delays")
     run(cluster, "configs", "set", "delays", "max.message.bytes=1000", "retention.ms=-1")
     run(cluster, "configs", "set", "--cluster", "flush.ms=60000")
     expected = {
         "max.message.bytes": ("1000", "DYNAMIC_TOPIC_CONFIG"),
         "retention.ms": ("-1", "DYNAMIC_TOPIC_CONFIG"),
         "flush.ms": ("60000", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+        "min.insync.replicas": ("2", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
     }
     for address in cluster.addresses:
         assert described(cluster, address, "delays") == expected
@@ -66,7 +67,7 @@ def test_every_node_knows_of_a_change_once_it_is_answered_and_after_a_restart(
     assert started.returncode == 0, started.stderr
     for address in cluster.addresses:
         assert described(cluster, address, "delays") == expected
-        assert described(cluster, address, "--cluster").keys() == {"flush.ms"}
+        assert described(cluster, address, "--cluster").keys() == {"flush.ms", "min.insync.replicas"}
     run(cluster, "configs", "delete", "--cluster", "flush.ms")
     refused = produce(cluster, "delays", LARGE)
     assert refused.returncode == 1
