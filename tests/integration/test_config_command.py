@@ -67,7 +67,10 @@ def test_every_node_knows_of_a_change_once_it_is_answered_and_after_a_restart(
     assert started.returncode == 0, started.stderr
     for address in cluster.addresses:
         assert described(cluster, address, "delays") == expected
-        assert described(cluster, address, "--cluster").keys() == {"flush.ms", "min.insync.replicas"}
+        assert described(cluster, address, "--cluster").keys() == {
+            "flush.ms",
+            "min.insync.replicas",
+        }
     run(cluster, "configs", "delete", "--cluster", "flush.ms")
     refused = produce(cluster, "delays", LARGE)
     assert refused.returncode == 1

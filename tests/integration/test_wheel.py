@@ -134,21 +134,30 @@ def test_every_command_has_help_without_extras(client: Path, tmp_path: Path) -> 
     ("extra", "command"),
     [
         ("server", ("cluster", "start")),
-        ("chaos", ("sim", "run", "--suite", "raft", "--seeds", "0:1")),
-        ("chaos", ("chaos", "list")),
-        ("chaos", ("check", "history.jsonl")),
         ("server", ("bench", "run", "--quick")),
-        ("spark", ("pipeline", "t", "out")),
+        ("chaos", ("chaos", "run", "control")),
+        ("spark", ("pipeline", "--topic", "t", "--schema", "a int", "--output", "out")),
+        ("demo", ("demo",)),
     ],
 )
 def test_a_missing_extra_is_one_line_that_names_it(
     client: Path, tmp_path: Path, extra: str, command: tuple[str, ...]
 ) -> None:
-    (tmp_path / "history.jsonl").touch()
     done = _run(client / "tidelog", *command, cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert f"pip install 'tidelog[{extra}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert f"pip install 'tidelog[{extra}]'" in done.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_simulations_checks_and_dumps_need_no_extra(client: Path, tmp_path: Path) -> None:
+    run = ("sim", "run", "--suite", "raft", "--seeds", "0:1", "--json")
+    done = _run(client / "tidelog", *run, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    missing = _run(client / "tidelog", "check", "none.jsonl", cwd=tmp_path)
+    assert "Traceback" not in missing.stderr
+    dumped = _run(client / "tidelog", "dump-log", "none.log", cwd=tmp_path)
+    assert "Traceback" not in dumped.stderr
 
 
 def test_a_cluster_runs_outside_the_checkout(client: Path, server: Path, tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ def start(
     as_json: bool,
 ) -> None:
     """Start the nodes that do not run, and wait until the cluster is ready."""
+    cluster_process.require_node_packages()
     folder = data_dir.resolve()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with cluster_process.only_command(folder):

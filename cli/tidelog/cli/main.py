@@ -26,7 +26,9 @@ class Target(NamedTuple):
 
 
 COMMANDS = {
-    "cluster": Target("cluster:cluster", "Start, stop and inspect a cluster on this machine."),
+    "cluster": Target(
+        "cluster:cluster", "Start, stop and inspect a cluster on this machine.", "server"
+    ),
     "topics": Target("topics:topics", "Create, list, describe, alter and delete topics."),
     "configs": Target("configs:configs", "Describe, set and delete configs of topics."),
     "quorum": Target("quorum:quorum", "Show the controllers and their metadata log."),
@@ -38,7 +40,7 @@ COMMANDS = {
     "sim": Target("sim:sim", "Simulate whole clusters on virtual time."),
     "chaos": Target("chaos:chaos", "Inject faults into a cluster of real processes.", "chaos"),
     "check": Target("check:check", "Check a history for lost, duplicated or reordered records."),
-    "bench": Target("bench:bench", "Measure Tidelog on this machine, beside a peer."),
+    "bench": Target("bench:bench", "Measure Tidelog on this machine, beside a peer.", "server"),
     "pipeline": Target("pipeline:pipeline", "Write JSON records of topics to Parquet.", "spark"),
     "demo": Target("demo:demo", "Produce flights, kill a leader half-way, read back.", "demo"),
     "completion": Target("completion:completion", "Print the completion script of a shell."),

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from tidelog.core.output_file import open_output
@@ -25,6 +26,8 @@ from tidelog.node.local_cluster.errors import LocalClusterError
 from tidelog.node.local_cluster.plan import NodePlan, write_private
 
 POLL_S = 0.05
+NODE_PACKAGES = ("aiohttp", "grpc_health", "grpc_reflection", "prometheus_client", "pysyncobj")
+"""Modules that a node imports beyond those of the client: the extra `server`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,19 @@ def running_pid(plan: NodePlan) -> int | None:
     return pid if os.fsencode(plan.config_path) in arguments else None
 
 
+def require_node_packages() -> None:
+    """Check that a node could start. Errors: `ModuleNotFoundError` for a package that is missing.
+
+    Without it, each node would end with its own traceback in its own log.
+    """
+    for name in NODE_PACKAGES:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def start(plan: NodePlan) -> Started:
     """Start the node in the background, independent of this command and of the terminal."""
+    require_node_packages()
     files = ["--config", str(plan.config_path), "--log", str(plan.log_path)]
     command = [sys.executable, "-m", "tidelog.node", *files]
     with os.fdopen(open_output(plan.log_path), "ab") as log:
