@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from tidelog.core.env import Random
 from tidelog.raft import rules
 from tidelog.raft.durable_state import DurableLog
-from tidelog.raft.local_log import RaftLog
 from tidelog.raft.outbox import Outbox
+from tidelog.raft.raft_log import RaftLog
 from tidelog.raft.rejoining import Rejoining
 from tidelog.v1.raft_pb2 import RaftMessage, RejoinReply
 

@@ -25,10 +25,10 @@ from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
 from tidelog.raft.engine import Leadership, Ready
-from tidelog.raft.leading import LeaderState
-from tidelog.raft.local_log import RaftLog
+from tidelog.raft.leader_state import LeaderState
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.peer_processes import PeerProcesses
+from tidelog.raft.raft_log import RaftLog
 from tidelog.raft.rejoiner import Rejoiner
 from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1.raft_pb2 import RaftMessage
