@@ -206,7 +206,7 @@ class Voter:
             if not rules.has_quorum_contact(self._leading.silent_s(now_s), timeout_s):
                 self._follow_nobody(now_s)
         elif now_s >= self._due_s:
-            if not self._has_begun_anew():
+            if not self._has_all_answers():
                 self._due_s = now_s + self._interval_s
                 self._rejoiner.ask()
             else:
@@ -252,10 +252,10 @@ class Voter:
         self._rejoiner.on_followed()
         self._note_comeback()
 
-    def _has_begun_anew(self) -> bool:
-        has_begun = self._rejoiner.has_begun_anew()
+    def _has_all_answers(self) -> bool:
+        has_all = self._rejoiner.has_all_answers()
         self._note_comeback()
-        return has_begun
+        return has_all
 
     def _note_comeback(self) -> None:
         if self.role is Role.REJOINING and not self._rejoiner.is_rejoining:

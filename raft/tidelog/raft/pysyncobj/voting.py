@@ -206,7 +206,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
     # Rejoining
 
     def _ask_to_rejoin(self) -> None:
-        if self._now_s >= self._rejoin_due_s and not self._rejoiner.has_begun_anew():
+        if self._now_s >= self._rejoin_due_s and not self._rejoiner.has_all_answers():
             self._rejoin_due_s = self._now_s + self._interval_s
             self._rejoiner.ask()
 
