@@ -13,7 +13,7 @@ One JSON line a figure. Each starts the nodes that it needs.
     arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
 
 `--peer COMMAND` is handed to `spark`, which measures another system beside ours, in the same
-sitting. Machines are shared and noisy: compare ratios of one sitting, not figures of two.
+session. Machines are shared and noisy: compare ratios of one session, not figures of two.
 """
 
 from __future__ import annotations

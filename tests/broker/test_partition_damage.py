@@ -8,7 +8,7 @@ from tests.broker.partition_cores import LAG_MS_MAX, Core, found, refusal
 from tidelog.broker.replica.effects import (
     FailDeletions,
     FailWaiters,
-    StartAnew,
+    RestartLog,
     StartFetching,
     StopFetching,
     TruncateTo,
@@ -56,7 +56,7 @@ def test_a_damaged_replica_outside_the_isr_is_cut_where_the_damage_begins() -> N
 def test_a_log_that_is_damaged_before_its_start_begins_anew() -> None:
     core = Core()
     effects = core.image(leader_id=2, isr=(2, 3), log_start_offset=5, first_bad_offset=4)
-    assert effects == [StartAnew(4)]
+    assert effects == [RestartLog(4)]
 
 
 def test_a_replica_that_was_fetching_heals_only_after_the_leader_must_have_noticed() -> None:

@@ -10,7 +10,7 @@ from tidelog.broker.replica.effects import (
     BackOff,
     DeleteRecords,
     RaiseHighWatermark,
-    StartAnew,
+    RestartLog,
     StartFetching,
     StopFetching,
     TruncateTo,
@@ -82,7 +82,7 @@ def test_an_empty_log_that_diverges_forgets_its_epochs(core: Core) -> None:
     event = answer(
         diverging_epoch=EpochEnd(-1, 8), own_epoch_end=EpochEnd(-1, 0), own_log_start_offset=10
     )
-    assert core.tell(event) == [StartAnew(10)]
+    assert core.tell(event) == [RestartLog(10)]
 
 
 def test_an_answer_that_tells_to_truncate_raises_no_high_watermark(core: Core) -> None:
@@ -126,14 +126,14 @@ def test_records_appended_for_an_epoch_that_has_ended_raise_nothing(core: Core) 
 
 def test_a_log_that_ends_below_the_leaders_start_begins_anew_there(core: Core) -> None:
     event = answer(error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=11)
-    assert core.tell(event) == [StartAnew(11)]
+    assert core.tell(event) == [RestartLog(11)]
 
 
 def test_an_empty_log_out_of_range_begins_anew_at_the_leaders_start(core: Core) -> None:
     event = answer(
         error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=3, own_log_start_offset=10
     )
-    assert core.tell(event) == [StartAnew(3)]
+    assert core.tell(event) == [RestartLog(3)]
 
 
 def test_records_that_the_leader_may_hold_too_are_never_dropped_by_an_offset_out_of_range(
@@ -155,7 +155,7 @@ def test_a_batch_that_begins_below_an_empty_logs_end_makes_it_begin_anew_there()
     core = Core()
     core.image(leader_id=2, log_end_offset=10)
     event = answer(first_offset=8, own_log_start_offset=10, log_start_offset=10)
-    assert core.tell(event) == [AppendFetched(anew_from=8)]
+    assert core.tell(event) == [AppendFetched(restart_offset=8)]
 
 
 def test_a_log_whose_end_lies_within_the_leaders_batch_is_cut_to_its_beginning(core: Core) -> None:

@@ -238,7 +238,7 @@ def test_a_damaged_batch_below_the_end_of_an_empty_log_is_not_asked_for_again_at
 
         async def work(_: ReplicaManager) -> None:
             hosted = stage.hosted(3)
-            await hosted.log.start_anew(5)
+            await hosted.log.restart_at(5)
             asked = following.next_fetch(hosted, max_bytes=1000)
             assert asked is not None
             records = batch(b"a", b"b", b"c", b"d", base_offset=3, epoch=0)

@@ -148,7 +148,7 @@ class LogModel:
             self.batches.pop()
         self.cleanings = [Cleaning(min(one.end_offset, end), one.now_ms) for one in self.cleanings]
 
-    def start_anew(self, offset: int) -> None:
+    def restart_at(self, offset: int) -> None:
         """Forget everything."""
         self.batches, self.cleanings, self.anew_at, self.refused = [], [], None, []
         self.base_offset = self.end_at_least = offset
@@ -169,7 +169,7 @@ class LogModel:
         found = scan(log)
         start, end = log.log_start_offset, log.log_end_offset
         if self.anew_at == start == end:
-            self.start_anew(start)
+            self.restart_at(start)
             return found
         assert self.start_at_least <= start <= self.start_at_most
         assert max(self.end_at_least, start) <= end <= max(self.end, start)
@@ -183,7 +183,7 @@ class LogModel:
         self.start_at_most = log.log_start_offset
         self.cut(log.log_end_offset)
         if self.end < log.log_end_offset:
-            self.start_anew(log.log_end_offset)  # The log start lay within the first batch lost.
+            self.restart_at(log.log_end_offset)  # The log start lay within the first batch lost.
 
     def of_producer(self, producer_id: int) -> list[Batch]:
         """The last batches a log remembers of its newest epoch, oldest first."""

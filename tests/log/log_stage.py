@@ -85,7 +85,7 @@ class LogStage:
         self.disk.crash()
         self.log = self.run(self.open())
         if self.model.anew_at is not None and self.log.damage:
-            self.run(self.log.start_anew(self.model.anew_at))
+            self.run(self.log.restart_at(self.model.anew_at))
         assert self.log.damage is None
         self.model.take_back(self.log)
         self.model.check(self.log)

@@ -151,7 +151,7 @@ def test_a_log_begun_anew_meanwhile_holds_nothing_of_the_old_one() -> None:
     async def story(stage: Stage) -> None:
         log = await stage.filled()
         with pytest.raises(OffsetOutOfRangeError):
-            await read_during(stage, log, 1, lambda log: log.start_anew(20))
+            await read_during(stage, log, 1, lambda log: log.restart_at(20))
 
     Stage().run(story)
 

@@ -251,7 +251,7 @@ class LogMachine(RuleBasedStateMachine):
             stage.run(stage.log.truncate_to(offset))
             model.cut(offset)
             if end < start:
-                model.start_anew(start)
+                model.restart_at(start)
             assert stage.log.log_end_offset == model.end == max(start, end)
 
     @rule(fraction=fractions)
@@ -310,15 +310,15 @@ class LogMachine(RuleBasedStateMachine):
                     raise PowerCutError
 
     @rule(step=st.integers(0, 40))
-    def start_anew(self, step: int) -> None:
+    def restart_at(self, step: int) -> None:
         if step % 4:
             return  # Not too often.
         stage, model = self.stage, self.stage.model
         with stage.power():
             offset = model.end + step
             model.anew_at = offset
-            stage.run(stage.log.start_anew(offset))
-            model.start_anew(offset)
+            stage.run(stage.log.restart_at(offset))
+            model.restart_at(offset)
 
     # Reading
 

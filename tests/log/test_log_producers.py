@@ -204,7 +204,7 @@ async def test_silence_is_counted_from_a_start_on(open_log: OpenLog, clock: Stil
 
 async def test_a_log_begun_anew_knows_nobody(disk: SimDisk, open_log: OpenLog) -> None:
     log = await filled(open_log, on=disk)
-    await log.start_anew(3)
+    await log.restart_at(3)
     assert (log.producers.entries(), snapshots(disk)) == ((), [])
     assert send(log, 2 * COUNT - 2) == (3, False)
 

@@ -349,7 +349,7 @@ async def test_a_log_whose_owner_nobody_knows_is_not_served_until_it_begins_anew
     assert (log.damage.first_bad_offset, log.log_start_offset) == (0, 0)
     with pytest.raises(DamagedLogError, match="owns this log"):
         log.read(0, max_bytes=1, upper_bound=1)
-    await log.start_anew(7)
+    await log.restart_at(7)
     append(log, b"new")
     await log.close()
     assert contents(await open_log()) == [(7, 0, b"new")]
@@ -359,7 +359,7 @@ async def test_the_log_of_another_partition_is_not_served_and_begins_anew_at_0(
     disk: SimDisk, open_log: OpenLog
 ) -> None:
     log = await filled(open_log)
-    await log.start_anew(70)
+    await log.restart_at(70)
     append(log, b"another's")
     await log.close()
     disk.rename(DIRECTORY, "/data/flights-1")

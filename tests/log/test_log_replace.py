@@ -86,7 +86,7 @@ async def deleted(log: PartitionLog) -> None:
 
 
 async def begun_anew(log: PartitionLog) -> None:
-    await log.start_anew(0)
+    await log.restart_at(0)
 
 
 async def compacted_meanwhile(log: PartitionLog) -> None:

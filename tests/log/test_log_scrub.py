@@ -84,7 +84,7 @@ async def test_it_goes_on_when_the_ends_of_the_log_move(open_log: OpenLog) -> No
     assert await round_of(log) == log.size_in_bytes
     await log.truncate_to(log.segments[0].base_offset + 2)
     assert await round_of(log) == log.size_in_bytes
-    await log.start_anew(3)
+    await log.restart_at(3)
     assert await round_of(log) == 0
     append(log, b"a")
     await log.flush()

@@ -48,7 +48,7 @@ def run(scheduler: Scheduler, node: Node) -> Run:
 # Rules of a single voter are both engines' rules.
 
 RULES_OF_BOTH = frozenset(
-    {"test_voter", "test_leading", "test_rejoining", "test_foreign_logs", "test_leaps"}
+    {"test_voter", "test_leader_state", "test_rejoining", "test_foreign_logs", "test_leaps"}
 )
 OF_OUR_OWN = frozenset(
     {

@@ -1,7 +1,7 @@
-"""The benchmark: Tidelog and a peer side by side in one sitting (`tidelog bench run`).
+"""The benchmark: Tidelog and a peer in one session, side by side (`tidelog bench run`).
 
 plan, rows, efforts   the rows, their aims, how much is run. Pure
-sitting               every group in turn, ours and the peer's alternating; begin here
+sitting               one session: every group in turn, ours and the peer's alternating; begin here
 own_cluster, nodes    three nodes on free ports, and what they spend
 worker, load_*, stage one load in a process of its own
 peer                  a program that runs the peer's side

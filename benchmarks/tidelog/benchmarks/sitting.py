@@ -1,4 +1,4 @@
-"""A session (sitting) of the benchmark: every group in turn, alternating ours and the peer's.
+"""Session of the benchmark: every group in turn, alternating ours and the peer's.
 
 A failure is an error of its group's rows only; the other groups still run.
 """

@@ -15,7 +15,10 @@ from typing import Any
 
 import structlog
 
-from tidelog.broker.controller_link.trouble_reports import ReplicaStateReports, ReportReplicaState
+from tidelog.broker.controller_link.replica_state_reports import (
+    ReplicaStateReports,
+    ReportReplicaState,
+)
 from tidelog.broker.image_changes import ImageChanges
 from tidelog.broker.partition.appender import Appender
 from tidelog.broker.partition.log_directory import LogDirectory

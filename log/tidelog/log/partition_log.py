@@ -3,7 +3,7 @@
     append_as_leader, append_as_follower     whole batches at the end, all or nothing
     read, offset_for_time, …                 whole batches, each walked and CRC-checked
     flush, checkpoint, close                  bounds the cost of a power loss, a crash, a start
-    truncate_to, start_anew                  the end moves down: a follower after an election
+    truncate_to, restart_at                  the end moves down: a follower after an election
     delete_records, apply_retention          the start moves up
     replace_segments                         compaction replaces segments by a shorter copy
     damage, scrub                            changed or missing bytes are never served
@@ -287,7 +287,7 @@ class PartitionLog:
             is_damaged, start = self.damage is not None, self.log_start_offset
             end = await self.reading(lambda: self._segments.cut_offset(max(start, offset)))
             if end < start or (is_damaged and end == start):
-                await self._begin_anew(start)
+                await self._restart_at(start)
                 return
             self._epochs.truncate_from_end(end)
             if end < self.log_end_offset or is_damaged:
@@ -296,7 +296,7 @@ class PartitionLog:
                     await self._cut(end)
             self.damage = None
 
-    async def start_anew(self, offset: int) -> None:
+    async def restart_at(self, offset: int) -> None:
         """Drop everything and restart empty at `offset`: the leader has nothing older.
 
         Heals any damage; durable when it returns.
@@ -304,7 +304,7 @@ class PartitionLog:
         async with self._files():
             if self.damage is None:
                 self._require_usable()
-            await self._begin_anew(offset)
+            await self._restart_at(offset)
 
     # The start moves up
 
@@ -407,12 +407,12 @@ class PartitionLog:
             finally:
                 self._segments.close()
 
-    async def _begin_anew(self, offset: int) -> None:
+    async def _restart_at(self, offset: int) -> None:
         if self.damage is None:
             await self._stable.checkpoint(self.segments)
         with self._stable.failing():
             # All must be removed before the checkpoint says so: a start in between finds damage.
-            self._segments.begin_anew(offset, self.config)
+            self._segments.restart_at(offset, self.config)
             self._snapshots.drop_above(-1)
             await self._segments.sync_names()
             self.producers.clear()

@@ -321,7 +321,7 @@ class _Recovery:
         return found
 
     def _begin_at_start(self) -> None:
-        """Start empty: no files, or only below the log start (an interrupted `start_anew`)."""
+        """Start empty: no files, or only below the log start (an interrupted `restart_at`)."""
         found = self._found
         for segment in found.segments:
             segment.delete()

@@ -111,7 +111,7 @@ class SegmentList:
         self.all = (*self.all[:-1], copy(self.active))
         self._remove_above(self.active.base_offset)
 
-    def begin_anew(self, base_offset: int, config: LogConfig) -> None:
+    def restart_at(self, base_offset: int, config: LogConfig) -> None:
         """Drop everything and create an empty segment."""
         for segment in self.all:
             segment.delete()

@@ -3,7 +3,7 @@
     replicated_log   the port of the controller to the quorum. Begin here
     engine           the port between an engine, which decides, and its driver, which acts
     rules            the safety rules, a function each, with the paper's section
-    voter            Raft as a state machine: leading, local_log, progress, pending, rejoiner
+    voter            Raft as a state machine: leader_state, raft_log, progress, pending, rejoiner
     driver           the shell: persist, then send; syncing runs concurrently
     wal, wal_file, wal_frames          the write-ahead log and its format
     snapshots, snapshotting, snapshot_file   snapshots of the metadata

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from tidelog.core.env import Random
 from tidelog.raft import rules
 from tidelog.raft.durable_state import DurableLog
-from tidelog.raft.local_log import RaftLog
 from tidelog.raft.outbox import Outbox
+from tidelog.raft.raft_log import RaftLog
 from tidelog.raft.rejoining import Rejoining
 from tidelog.v1.raft_pb2 import RaftMessage, RejoinReply
 
@@ -93,7 +93,7 @@ class Rejoiner:
             self._log.write_vote(term=term, voted_for=self._log.node_id)
             return  # and ask again, until that term is reached
         rejoining.on_reply(message.sender_id, term=message.term, reply=reply)
-        self.has_begun_anew()
+        self.has_all_answers()
 
     def outgrow(self, reply: RejoinReply) -> None:
         """Raise the incarnation above one that a voter knows, so that this process is heard again.
@@ -119,7 +119,7 @@ class Rejoiner:
         ):
             self._take_part()
 
-    def has_begun_anew(self) -> bool:
+    def has_all_answers(self) -> bool:
         """True when all other voters answered; the first such call applies the consequences."""
         rejoining = self._rejoining
         if rejoining is None:

@@ -25,10 +25,10 @@ from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
 from tidelog.raft.engine import Leadership, Ready
-from tidelog.raft.leading import LeaderState
-from tidelog.raft.local_log import RaftLog
+from tidelog.raft.leader_state import LeaderState
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.peer_processes import PeerProcesses
+from tidelog.raft.raft_log import RaftLog
 from tidelog.raft.rejoiner import Rejoiner
 from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1.raft_pb2 import RaftMessage
@@ -206,7 +206,7 @@ class Voter:
             if not rules.has_quorum_contact(self._leading.silent_s(now_s), timeout_s):
                 self._follow_nobody(now_s)
         elif now_s >= self._due_s:
-            if not self._has_begun_anew():
+            if not self._has_all_answers():
                 self._due_s = now_s + self._interval_s
                 self._rejoiner.ask()
             else:
@@ -252,10 +252,10 @@ class Voter:
         self._rejoiner.on_followed()
         self._note_comeback()
 
-    def _has_begun_anew(self) -> bool:
-        has_begun = self._rejoiner.has_begun_anew()
+    def _has_all_answers(self) -> bool:
+        has_all = self._rejoiner.has_all_answers()
         self._note_comeback()
-        return has_begun
+        return has_all
 
     def _note_comeback(self) -> None:
         if self.role is Role.REJOINING and not self._rejoiner.is_rejoining:

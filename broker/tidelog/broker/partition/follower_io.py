@@ -65,9 +65,9 @@ def apply_fetched(
     try:
         order = partition.tell(_fetch_answered(partition, asked, result, records))
         if isinstance(order, AppendFetched):
-            if order.anew_from is not None:
+            if order.restart_offset is not None:
                 return partition.at_rest_after(
-                    _begin_anew(partition, order.anew_from, records, retry_at_ms)
+                    _restart_at(partition, order.restart_offset, records, retry_at_ms)
                 )
             _append(partition, records)
             if partition.log.is_flush_due:
@@ -129,9 +129,9 @@ def _append(partition: Partition, records: bytes) -> None:
     partition.stats.bytes_replicated_in += len(records)
 
 
-async def _begin_anew(partition: Partition, offset: int, records: bytes, retry_at_ms: int) -> None:
+async def _restart_at(partition: Partition, offset: int, records: bytes, retry_at_ms: int) -> None:
     """Restart the log empty; the next answer brings the high watermark and an inner log start."""
-    await partition.log.start_anew(offset)
+    await partition.log.restart_at(offset)
     try:
         _append(partition, records)
     except CorruptMessageError as error:

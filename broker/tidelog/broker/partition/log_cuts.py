@@ -58,13 +58,13 @@ async def truncate_to(
     )
 
 
-async def start_anew(
+async def restart_at(
     partition_log: PartitionLog, offset: int, *, name: str, cause: str, note: Note
 ) -> None:
     """Drop the whole log and begin, empty, at `offset`, durably."""
     before = partition_log.log_end_offset
     records = before - partition_log.log_start_offset
-    await partition_log.start_anew(offset)
+    await partition_log.restart_at(offset)
     log.warning(
         "log restarted empty", partition=name, offset=offset, before=before, records=records
     )

@@ -35,7 +35,7 @@ from tidelog.broker.replica.effects import (
     ProposeIsr,
     RaiseHighWatermark,
     RaiseLowWatermark,
-    StartAnew,
+    RestartLog,
     StartFetching,
     StopFetching,
     TruncateTo,
@@ -340,8 +340,8 @@ class Partition:
                     stats=self.stats,
                     note=self._note_cut,
                 )
-            case StartAnew(offset, cause):
-                return log_cuts.start_anew(
+            case RestartLog(offset, cause):
+                return log_cuts.restart_at(
                     self.log, offset, name=self.name, cause=cause, note=self._note_cut
                 )
             case DeleteRecords(offset):

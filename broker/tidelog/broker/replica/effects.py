@@ -143,7 +143,7 @@ class TruncateTo:
 
 
 @dataclass(slots=True)
-class StartAnew:
+class RestartLog:
     """Drop the whole log and its epochs and restart empty at `offset`; then fetch from there."""
 
     offset: int
@@ -154,10 +154,10 @@ class StartAnew:
 class AppendFetched:
     """Append the records of the answer, then report `FetchedAppended`.
 
-    With `anew_from`, first restart the log, which is empty, at that offset.
+    With `restart_offset`, first restart the log, which is empty, at that offset.
     """
 
-    anew_from: int | None = None
+    restart_offset: int | None = None
 
 
 @dataclass(slots=True)
@@ -172,7 +172,7 @@ Answer = (
     | AnswerDivergingEpoch
     | DeleteRecords
     | TruncateTo
-    | StartAnew
+    | RestartLog
     | AppendFetched
     | BackOff
 )

@@ -16,7 +16,7 @@ from tidelog.broker.replica.effects import (
     DeleteRecords,
     Effect,
     RaiseHighWatermark,
-    StartAnew,
+    RestartLog,
     TruncateTo,
 )
 from tidelog.broker.replica.events import (
@@ -75,13 +75,13 @@ def _fetch_answered(event: FetchAnswered) -> list[Effect]:
         return []
     if event.error == common_pb2.OFFSET_OUT_OF_RANGE and is_out_of_reach(event):
         cause = f"no record of it is in the leader's log, which begins at {event.log_start_offset}"
-        return [StartAnew(event.log_start_offset, cause)]
+        return [RestartLog(event.log_start_offset, cause)]
     if event.error != common_pb2.NONE:
         return [BackOff()]
     if event.diverging_epoch is not None and event.own_epoch_end is not None:
         if is_empty(event):
             # It has epochs of deleted records, which the leader may have forgotten.
-            return [StartAnew(event.log_end_offset, "empty, with epochs the leader does not know")]
+            return [RestartLog(event.log_end_offset, "empty, with epochs the leader does not know")]
         offset = truncation_offset(leader=event.diverging_epoch, own=event.own_epoch_end)
         return [TruncateTo(offset, _parting(event.diverging_epoch, event.own_epoch_end))]
     if event.first_offset is None:
@@ -98,7 +98,7 @@ def _overlap(event: FetchAnswered, first_offset: int) -> list[Effect]:
     batches into one: only batches that all in-sync replicas hold, so this one is not in sync.
     """
     if is_empty(event):
-        return [AppendFetched(anew_from=first_offset)]
+        return [AppendFetched(restart_offset=first_offset)]
     return [TruncateTo(first_offset, f"the leader's batch there begins at {first_offset}")]
 
 

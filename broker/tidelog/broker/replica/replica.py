@@ -22,7 +22,7 @@ from tidelog.broker.replica.effects import (
     FailDeletions,
     FailWaiters,
     Refuse,
-    StartAnew,
+    RestartLog,
     StartFetching,
     StopFetching,
     TruncateTo,
@@ -154,7 +154,7 @@ class Replica:
         cause = f"damaged from offset {offset} on"
         if offset >= event.log_start_offset:
             return [TruncateTo(offset, cause)]
-        return [StartAnew(offset, cause)]
+        return [RestartLog(offset, cause)]
 
     def _end_role(self, reason: str, end: LeadershipEnd) -> list[Effect]:
         effects = self._end_leadership(reason, end)

@@ -87,8 +87,8 @@ def _partition_violations(
     is_newer = partition.partition_epoch > known.partition_epoch
     if not is_newer and partition != known:
         yield "I15", f"{name}: partition epoch did not grow from {known} to {partition}"
-    is_led_anew = partition.leader_id not in (None, known.leader_id)
-    if is_led_anew and partition.leader_epoch <= known.leader_epoch:
+    has_new_leader = partition.leader_id not in (None, known.leader_id)
+    if has_new_leader and partition.leader_epoch <= known.leader_epoch:
         yield "I15", f"{name}: leader epoch did not grow from {known} to {partition}"
 
 

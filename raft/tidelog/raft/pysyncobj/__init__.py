@@ -12,7 +12,7 @@ Replaced, since 0.3.17 is not safe there:
     terms and earlier processes do not count), commit as a follower (never above the verified one),
     pre-vote and leader stickiness (it has neither), the journal, compaction, snapshots, the queue
     of commands. Where our own engine has a rule or a part for it, that one is used: `rules`,
-    `local_log`, `rejoiner`. Its sockets, threads, pickle, forks and files are never reached.
+    `raft_log`, `rejoiner`. Its sockets, threads, pickle, forks and files are never reached.
 
 It supports all of the port: the same log and snapshot files, so that a stopped quorum may change
 its engine; reads that write nothing; snapshots, also sent to voters that lag behind; voters with a

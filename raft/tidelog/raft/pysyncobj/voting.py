@@ -21,7 +21,6 @@ from tidelog.core.env import Random
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
-from tidelog.raft.local_log import RaftLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.peer_processes import PeerProcesses
 from tidelog.raft.pysyncobj.codec import decode
@@ -30,6 +29,7 @@ from tidelog.raft.pysyncobj.journal import LogJournal
 from tidelog.raft.pysyncobj.outbox import LibraryTransport
 from tidelog.raft.pysyncobj.reads import ReadRounds
 from tidelog.raft.pysyncobj.snapshot_sender import SnapshotSender
+from tidelog.raft.raft_log import RaftLog
 from tidelog.raft.rejoiner import Rejoiner
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -206,7 +206,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
     # Rejoining
 
     def _ask_to_rejoin(self) -> None:
-        if self._now_s >= self._rejoin_due_s and not self._rejoiner.has_begun_anew():
+        if self._now_s >= self._rejoin_due_s and not self._rejoiner.has_all_answers():
             self._rejoin_due_s = self._now_s + self._interval_s
             self._rejoiner.ask()
 

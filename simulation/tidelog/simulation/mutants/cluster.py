@@ -46,7 +46,7 @@ UNSEEN = frozenset(
         "old_folder_taken_over",
         "old_topic_id_accepted",
         "older_producer_epochs_accepted",
-        "out_of_range_begins_anew",
+        "out_of_range_restarts_log",
         "own_append_not_flushed",
         "producers_forgotten_at_a_cut",
         "producers_outlive_a_cut",

@@ -103,7 +103,7 @@ def answers_of_older_epochs_taken(_self: Follower, event: FollowerEvent) -> list
 
 
 @replaces(follower, "is_out_of_reach")
-def out_of_range_begins_anew(_event: FetchAnswered) -> bool:
+def out_of_range_restarts_log(_event: FetchAnswered) -> bool:
     """A follower that asks for an offset the leader lacks drops its whole log (KAFKA-7414)."""
     return True
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from tidelog.raft.engine import EngineEntry
-from tidelog.raft.local_log import RaftLog
 from tidelog.raft.pending import Proposals
 from tidelog.raft.progress import Progress
+from tidelog.raft.raft_log import RaftLog
 from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError
 from tidelog.raft.voter import Voter
 from tidelog.simulation.mutants.mutant import replaces

@@ -10,7 +10,7 @@ from tidelog.raft import wal, wal_file
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine
-from tidelog.raft.leading import LeaderState
+from tidelog.raft.leader_state import LeaderState
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.replicated_log import StateMachine
 from tidelog.raft.snapshots import SnapshotStore

@@ -28,7 +28,7 @@ _GONE = frozenset({common_pb2.UNKNOWN_TOPIC_ID, common_pb2.UNKNOWN_TOPIC_OR_PART
 log = structlog.get_logger(__name__)
 
 
-class Trouble(NamedTuple):
+class ReplicaState(NamedTuple):
     """State of a replica to report."""
 
     condition: ReportReplicaStateRequest.Condition
@@ -36,12 +36,12 @@ class Trouble(NamedTuple):
     first_bad_offset: int = 0
 
 
-class _Told(NamedTuple):
-    """A part of a report."""
+class _SentPart(NamedTuple):
+    """A replica in a request that was sent."""
 
     key: Key
     partition: Partition
-    trouble: Trouble
+    found: ReplicaState
 
 
 class ReplicaStateReports:
@@ -64,7 +64,7 @@ class ReplicaStateReports:
 
     @property
     def is_idle(self) -> bool:
-        """True when the controllers know of all trouble found."""
+        """True when the controllers know of every state found."""
         return not self._queue.waiting
 
     def submit(self, partition: Partition) -> None:
@@ -81,68 +81,68 @@ class ReplicaStateReports:
         await self._queue.run(self._send)
 
     async def _send(self) -> None:
-        told, request = self._take()
-        if not told:
+        sent, request = self._build_request()
+        if not sent:
             return
         try:
             response = await self._report_state(request)
         except TidelogError as error:
             log.info("replica state report not answered", error=str(error))
             return
-        if response.error.code != common_pb2.NONE or len(response.partitions) != len(told):
+        if response.error.code != common_pb2.NONE or len(response.partitions) != len(sent):
             log.info("replica state report refused", error=response.error.message)
             return
-        for one, result in zip(told, response.partitions, strict=True):
+        for part, result in zip(sent, response.partitions, strict=True):
             if result.error.code == common_pb2.NONE or result.error.code in _GONE:
-                self._note_known(one)
+                self._note_known(part)
             else:
                 log.info("replica state report refused", error=result.error.message)
 
-    def _note_known(self, told: _Told) -> None:
+    def _note_known(self, part: _SentPart) -> None:
         """Dequeue the replica, unless its state has changed since."""
-        if told.trouble.condition == ReportReplicaStateRequest.LOSSY_START:
-            told.partition.note_loss_reported()
-        waiting = self._queue.waiting.get(told.key)
-        if waiting is not None and self._trouble(waiting) in (None, told.trouble):
-            del self._queue.waiting[told.key]
+        if part.found.condition == ReportReplicaStateRequest.LOSSY_START:
+            part.partition.note_loss_reported()
+        waiting = self._queue.waiting.get(part.key)
+        if waiting is not None and self._state_to_report(waiting) in (None, part.found):
+            del self._queue.waiting[part.key]
 
-    def _take(self) -> tuple[list[_Told], ReportReplicaStateRequest]:
-        """Parts still to report, in the order of the request."""
-        told = []
+    def _build_request(self) -> tuple[list[_SentPart], ReportReplicaStateRequest]:
+        """Build a request of the states still to report; its parts, in its order."""
+        sent = []
         request = ReportReplicaStateRequest(
             broker_id=self._broker_id, broker_epoch=self.broker_epoch
         )
         for key, partition in list(self._queue.waiting.items()):
             state = self._partitions.image.partition(partition.topic, partition.partition)
-            trouble = self._trouble(partition)
-            if state is None or trouble is None:
+            found = self._state_to_report(partition)
+            if state is None or found is None:
                 del self._queue.waiting[key]
                 continue
-            told.append(_Told(key, partition, trouble))
+            sent.append(_SentPart(key, partition, found))
             request.partitions.add(
                 topic=partition.topic,
                 topic_id=partition.topic_id,
                 partition=partition.partition,
                 partition_epoch=state.partition_epoch,
-                first_bad_offset=trouble.first_bad_offset,
-                condition=trouble.condition,
-                cause=trouble.cause,
+                first_bad_offset=found.first_bad_offset,
+                condition=found.condition,
+                cause=found.cause,
             )
-        return told, request
+        return sent, request
 
-    def _trouble(self, partition: Partition) -> Trouble | None:
+    def _state_to_report(self, partition: Partition) -> ReplicaState | None:
         """State to report of a replica that is still held, by the newest image."""
         state = self._partitions.image.partition(partition.topic, partition.partition)
         is_held = self._partitions.held.get((partition.topic, partition.partition)) is partition
         if state is None or not is_held:
             return None
-        return trouble_of(partition, is_offline=self._broker_id in state.offline)
+        return state_to_report(partition, is_offline=self._broker_id in state.offline)
 
 
-def trouble_of(partition: Partition, *, is_offline: bool) -> Trouble | None:
+def state_to_report(partition: Partition, *, is_offline: bool) -> ReplicaState | None:
     """Compare a replica with the image, in which it is offline or not; None if they agree."""
     if partition.may_have_lost:
-        return Trouble(
+        return ReplicaState(
             ReportReplicaStateRequest.LOSSY_START, "more than an unfinished write was wrong"
         )
     if partition.failure is not None:
@@ -150,10 +150,12 @@ def trouble_of(partition: Partition, *, is_offline: bool) -> Trouble | None:
         condition = (
             ReportReplicaStateRequest.SYNC_FAILED if is_lossy else ReportReplicaStateRequest.OFFLINE
         )
-        return Trouble(condition, partition.failure)
+        return ReplicaState(condition, partition.failure)
     damage = partition.damage
     if damage is not None:
-        return Trouble(ReportReplicaStateRequest.DAMAGED, damage.reason, damage.first_bad_offset)
+        return ReplicaState(
+            ReportReplicaStateRequest.DAMAGED, damage.reason, damage.first_bad_offset
+        )
     if is_offline and partition.is_open:
-        return Trouble(ReportReplicaStateRequest.ONLINE, "")
+        return ReplicaState(ReportReplicaStateRequest.ONLINE, "")
     return None

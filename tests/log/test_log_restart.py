@@ -49,7 +49,7 @@ async def test_a_log_begun_anew_is_empty_there(
     disk: SimDisk, open_log: OpenLog, offset: int
 ) -> None:
     log = await filled(open_log, on=disk)
-    await log.start_anew(offset)
+    await log.restart_at(offset)
     assert is_empty_at(log, offset)
     assert base_offsets(disk, DIRECTORY) == [offset]
     with pytest.raises(OffsetOutOfRangeError):
@@ -77,7 +77,7 @@ async def test_a_power_cut_leaves_all_or_nothing_or_damage(
         return log
 
     async def work(log: PartitionLog) -> None:
-        await log.start_anew(offset)
+        await log.restart_at(offset)
 
     async for disk, has_ended in power_cuts(make, work):
         log = await open_log(on=disk)
@@ -86,7 +86,7 @@ async def test_a_power_cut_leaves_all_or_nothing_or_damage(
         elif log.damage is None:
             assert not is_damaged
             assert [at for at, _, _ in contents(log)] == [*range(6, END)]
-        await log.start_anew(offset)
+        await log.restart_at(offset)
         disk.crash()
         assert is_empty_at(await open_log(on=disk), offset)
 
@@ -105,7 +105,7 @@ async def test_a_power_cut_leaves_no_part_of_a_log_that_no_checkpoint_told_of(
         return log
 
     async def work(log: PartitionLog) -> None:
-        await log.start_anew(100)
+        await log.restart_at(100)
 
     async for disk, _ in power_cuts(make, work, fates=9):
         log = await open_log(on=disk)
@@ -120,7 +120,7 @@ async def test_nothing_is_served_while_a_damaged_log_is_begun_anew(
     await filled(open_log, on=disk)
     disk.remove(segment_path(DIRECTORY, base_offsets(disk, DIRECTORY)[1]))
     log = await open_log()
-    beginning = asyncio.create_task(log.start_anew(50))
+    beginning = asyncio.create_task(log.restart_at(50))
     while not beginning.done():
         assert not log.is_usable
         await asyncio.sleep(0)
@@ -136,7 +136,7 @@ async def test_a_log_of_nobody_knows_its_owner_and_nothing_else_when_it_was_begu
         disk.remove(f"{DIRECTORY}/{name}")
     log = await open_log()
     assert log.damage is not None
-    await log.start_anew(7)
+    await log.restart_at(7)
     disk.crash()
     file = disk.open(f"{DIRECTORY}/partition.metadata")
     assert decode_topic_id(file.read_at(0, 100)) == TOPIC_ID
@@ -149,5 +149,5 @@ async def test_a_closed_log_is_not_begun_anew(disk: SimDisk, open_log: OpenLog) 
     log = await filled(open_log, on=disk)
     await log.close()
     with pytest.raises(StorageError):
-        await log.start_anew(7)
+        await log.restart_at(7)
     assert (await open_log()).log_end_offset == END
