@@ -141,8 +141,9 @@ def start(
             cluster_process.stop(missing, timeout_s=GIVE_UP_TIMEOUT_S)
             raise
     if as_json:
-        nodes = [_as_json(plan, cluster_process.running_pid(plan)) for plan in plans]
-        echo_json({"nodes": nodes, "controller_id": controller_id})
+        described = [_as_json(plan, cluster_process.running_pid(plan)) for plan in plans]
+        addresses = ",".join(plan.address for plan in plans)
+        echo_json({"bootstrap": addresses, "nodes": described, "controller_id": controller_id})
     else:
         _print_ready(plans, controller_id)
 
