@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from random import Random as PythonRandom
 from typing import Any, TypeVar
 
@@ -247,6 +248,7 @@ class World:
         partition_epoch: int | None = None,
         condition: ReportReplicaStateRequest.Condition = ReportReplicaStateRequest.DAMAGED,
         cause: str = "",
+        served_epoch: int = -1,
     ) -> ReportReplicaStateResponse:
         """What the broker says of its log of partition 0."""
         if partition_epoch is None:
@@ -258,6 +260,7 @@ class World:
             partition_epoch=partition_epoch,
             condition=condition,
             cause=cause,
+            served_leader_epoch=served_epoch,
         )
         epoch = self.epoch(broker_id)
         reply = self.do(
@@ -296,6 +299,12 @@ class World:
         return -1 if broker is None else broker.broker_epoch
 
 
+def _is_damaged_again(was: PartitionImage, now: PartitionImage) -> bool:
+    """Whether nothing changed but epochs, as when a replica known to be damaged reports another."""
+    was_then = replace(was, leader_epoch=now.leader_epoch, partition_epoch=now.partition_epoch)
+    return now != was and bool(now.damaged) and was_then == now
+
+
 def check_step(before: MetadataImage, after: MetadataImage) -> None:
     """Invariants I14 and I15, written apart from the code that keeps them; and sound configs."""
     assert after.offset > before.offset
@@ -317,7 +326,7 @@ def check_step(before: MetadataImage, after: MetadataImage) -> None:
             is_out_of_use = not (
                 set(now.damaged) <= set(was.damaged) and set(now.offline) <= set(was.offline)
             )
-            is_new = now.leader_id != was.leader_id or is_out_of_use
+            is_new = now.leader_id != was.leader_id or is_out_of_use or _is_damaged_again(was, now)
             assert now.leader_epoch == was.leader_epoch + is_new
 
 

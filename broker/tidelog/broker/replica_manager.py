@@ -345,13 +345,17 @@ class ReplicaManager:
         self._fetchers.note_changed(partition)
         self._note_state(partition)
 
-    def _new_partition(self, topic: TopicImage, partition: int) -> Partition:
+    def _new_partition(
+        self, topic: TopicImage, partition: int, *, served_epoch: int = -1
+    ) -> Partition:
         return Partition(
             topic=topic.name,
             topic_id=topic.topic_id,
             partition=partition,
             replica=Replica(
-                broker_id=self._broker_id, lag_ms_max=self._config.replica_lag_time_max_ms
+                broker_id=self._broker_id,
+                lag_ms_max=self._config.replica_lag_time_max_ms,
+                served_epoch=served_epoch,
             ),
             host=self,
             clock=self._clock,
@@ -482,6 +486,8 @@ class ReplicaManager:
         if topic is None or state is None or not is_held or not partition.has_only_no_space:
             return  # it was deleted, or has failed with another error meanwhile
         config = log_config(topic.configs, image.cluster_configs)
-        reopened = self._partitions.held[key] = self._new_partition(topic, partition.partition)
+        reopened = self._partitions.held[key] = self._new_partition(
+            topic, partition.partition, served_epoch=partition.replica.served_epoch
+        )
         reopened.change(state, config)
         await self._open(reopened, config)

@@ -1,7 +1,8 @@
 """ReportReplicaState: a broker reports a damaged log, or a failed or working disk, of its replicas.
 
-A damaged replica is taken out of ISR, ELR and leadership in one step, before any election. It comes
-back like any other: by catching up with a leader, once it has cut its log. When it was the last
+A damaged replica is taken out of ISR, ELR and leadership in one step, before any election, and each
+damage begins a leader epoch: no fetch of an earlier one brings the replica back. It comes back like
+any other: by catching up with a leader, once it has cut its log. When it was the last
 complete replica, ISR and ELR are empty from now on, which is logged, and the partition has no
 leader until a complete replica returns, the topic allows an unclean election, or an operator orders
 one.
@@ -58,8 +59,13 @@ def report_damage(
             _check(request.broker_id, asked, partition, decided)
             if not _is_known(request.broker_id, asked, partition):
                 state = _state_after(request.broker_id, asked, topic, partition, image)
-                cause = _cause(request.broker_id, asked)
-                records += record_change(topic, partition, state, cause=cause)
+                records += record_change(
+                    topic,
+                    partition,
+                    state,
+                    cause=_cause(request.broker_id, asked),
+                    begins_epoch=asked.condition == ReportReplicaStateRequest.DAMAGED,
+                )
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return Decision(records, response)
@@ -78,7 +84,9 @@ def _is_known(
             return broker_id not in partition.offline
         case ReportReplicaStateRequest.LOSSY_START:
             return broker_id not in (*partition.isr, *partition.elr)
-    return broker_id in partition.damaged and broker_id not in partition.isr
+    # Another damage than the known one may be after a fetch that the leader still counts on.
+    is_out = broker_id in partition.damaged and broker_id not in partition.isr
+    return is_out and asked.served_leader_epoch < partition.leader_epoch
 
 
 def _check(

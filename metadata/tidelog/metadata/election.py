@@ -83,10 +83,18 @@ def next_state(
 
 
 def record_change(
-    topic: TopicImage, partition: PartitionImage, state: State, *, cause: str
+    topic: TopicImage,
+    partition: PartitionImage,
+    state: State,
+    *,
+    cause: str,
+    begins_epoch: bool = False,
 ) -> Iterator[MetadataRecord]:
-    """Yield the record that brings the partition into this state, unless it is in it."""
-    if state != present_state(partition):
+    """Yield the record that brings the partition into this state, unless it is in it.
+
+    With `begins_epoch` there is one in any case, of a new leader epoch.
+    """
+    if begins_epoch or state != present_state(partition):
         yield partition_change(
             topic.topic_id,
             partition,
@@ -95,6 +103,7 @@ def record_change(
             elr=state.elr,
             damaged=state.damaged,
             offline=state.offline,
+            begins_epoch=begins_epoch,
             cause=_describe_cause(cause, partition, state),
         )
 

@@ -27,6 +27,7 @@ def partition_change(
     elr: tuple[int, ...] = (),
     damaged: tuple[int, ...] | None = None,
     offline: tuple[int, ...] | None = None,
+    begins_epoch: bool = False,
     cause: str = "",
 ) -> MetadataRecord:
     """The record that gives `partition` this ISR and leader.
@@ -34,11 +35,11 @@ def partition_change(
     `damaged` and `offline` None: the replicas that are known so. The cause goes with the record.
 
     As in KRaft, the leader epoch grows when the leader changes (also to none); beyond KRaft,
-    also when a replica is found out of use. It does not when only the ISR changes. The partition
-    epoch grows by one each time.
+    also when a replica is found out of use, and with `begins_epoch`. It does not when only the ISR
+    changes. The partition epoch grows by one each time.
     """
     is_out_of_use = has_more(partition.damaged, damaged) or has_more(partition.offline, offline)
-    is_new_epoch = leader_id != partition.leader_id or is_out_of_use
+    is_new_epoch = begins_epoch or leader_id != partition.leader_id or is_out_of_use
     last_id = partition.last_known_leader_id
     if partition.leader_id is not None:
         last_id = partition.leader_id

@@ -282,7 +282,7 @@ class ReportReplicaStateRequest(_message.Message):
     SYNC_FAILED: ReportReplicaStateRequest.Condition
     LOSSY_START: ReportReplicaStateRequest.Condition
     class Partition(_message.Message):
-        __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset", "condition", "cause")
+        __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset", "condition", "cause", "served_leader_epoch")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
@@ -290,6 +290,7 @@ class ReportReplicaStateRequest(_message.Message):
         FIRST_BAD_OFFSET_FIELD_NUMBER: _ClassVar[int]
         CONDITION_FIELD_NUMBER: _ClassVar[int]
         CAUSE_FIELD_NUMBER: _ClassVar[int]
+        SERVED_LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
         topic: str
         topic_id: bytes
         partition: int
@@ -297,7 +298,8 @@ class ReportReplicaStateRequest(_message.Message):
         first_bad_offset: int
         condition: ReportReplicaStateRequest.Condition
         cause: str
-        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., first_bad_offset: _Optional[int] = ..., condition: _Optional[_Union[ReportReplicaStateRequest.Condition, str]] = ..., cause: _Optional[str] = ...) -> None: ...
+        served_leader_epoch: int
+        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., first_bad_offset: _Optional[int] = ..., condition: _Optional[_Union[ReportReplicaStateRequest.Condition, str]] = ..., cause: _Optional[str] = ..., served_leader_epoch: _Optional[int] = ...) -> None: ...
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]

@@ -34,6 +34,8 @@ class ReplicaState(NamedTuple):
     condition: ReportReplicaStateRequest.Condition
     cause: str
     first_bad_offset: int = 0
+    served_epoch: int = -1
+    """Newest leader epoch the replica served in, of a damaged one."""
 
 
 class _SentPart(NamedTuple):
@@ -127,6 +129,7 @@ class ReplicaStateReports:
                 first_bad_offset=found.first_bad_offset,
                 condition=found.condition,
                 cause=found.cause,
+                served_leader_epoch=found.served_epoch,
             )
         return sent, request
 
@@ -154,7 +157,10 @@ def state_to_report(partition: Partition, *, is_offline: bool) -> ReplicaState |
     damage = partition.damage
     if damage is not None:
         return ReplicaState(
-            ReportReplicaStateRequest.DAMAGED, damage.reason, damage.first_bad_offset
+            ReportReplicaStateRequest.DAMAGED,
+            damage.reason,
+            damage.first_bad_offset,
+            partition.replica.served_epoch,
         )
     if is_offline and partition.is_open:
         return ReplicaState(ReportReplicaStateRequest.ONLINE, "")

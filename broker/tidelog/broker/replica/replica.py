@@ -49,13 +49,14 @@ from tidelog.v1 import common_pb2
 class Replica:
     """State machine of one replica; `handle` is the only way it changes."""
 
-    def __init__(self, *, broker_id: int, lag_ms_max: int) -> None:
+    def __init__(self, *, broker_id: int, lag_ms_max: int, served_epoch: int = -1) -> None:
+        """`served_epoch`: that of this replica's earlier object in the same broker epoch."""
         self.role: Leader | Follower | None = None
         self.is_closed = False
         self._broker_id = broker_id
         self._lag_ms_max = lag_ms_max
+        self._served_epoch = served_epoch
         self._heal_at_ms = 0
-        self._is_cut = False
 
     @property
     def leader(self) -> Leader | None:
@@ -71,6 +72,14 @@ class Replica:
     def leader_epoch(self) -> int:
         """Leader epoch of the role; -1 without one."""
         return -1 if self.role is None else self.role.leader_epoch
+
+    @property
+    def served_epoch(self) -> int:
+        """Newest leader epoch in which this replica led or fetched; -1: in none.
+
+        Only there can a leader have seen it fetch, and have proposed it for the ISR.
+        """
+        return max(self._served_epoch, self.leader_epoch)
 
     def leader_refusal(self, current_leader_epoch: int | None) -> Refuse | None:
         """Error for a request to the leader of that epoch; None if this replica is."""
@@ -89,9 +98,6 @@ class Replica:
                 self.is_closed = True
                 return self._end_role("its log was closed", event.end)
             case LogDamaged():
-                # Wait, since the leader may still add a replica that it saw fetching to the ISR.
-                self._heal_at_ms = now_ms + self._lag_ms_max if self.role is not None else now_ms
-                self._is_cut = False
                 return self._end_role("its log is damaged", LeadershipEnd.OFFLINE)
             case FetchAnswered() | FetchedAppended():
                 follower = self.follower
@@ -143,14 +149,13 @@ class Replica:
     def _heal(self, event: PartitionChanged, offset: int, now_ms: int) -> list[Effect]:
         """Truncate to the first damaged offset: the leader has the records.
 
-        At once when the controllers know of the damage: they refuse the leader's earlier ISR
-        proposals.
+        Only in a leader epoch after those it served in: the image may be old, and in the last of
+        these the leader may have added this replica to the ISR. The report begins a new epoch. A
+        log that is still damaged after that is truncated again, but not at once.
         """
-        is_known = self._broker_id in event.state.damaged and not self._is_cut
-        is_time = is_known or now_ms >= self._heal_at_ms
-        if not is_time or not may_cut(event, self._broker_id):
+        if now_ms < self._heal_at_ms or not may_cut(event, self._broker_id, self.served_epoch):
             return []
-        self._heal_at_ms, self._is_cut = now_ms + self._lag_ms_max, True
+        self._heal_at_ms = now_ms + self._lag_ms_max
         cause = f"damaged from offset {offset} on"
         if offset >= event.log_start_offset:
             return [TruncateTo(offset, cause)]
@@ -158,6 +163,7 @@ class Replica:
 
     def _end_role(self, reason: str, end: LeadershipEnd) -> list[Effect]:
         effects = self._end_leadership(reason, end)
+        self._served_epoch = self.served_epoch
         self.role = None
         return [*effects, StopFetching()]
 
@@ -193,13 +199,17 @@ def may_lead(event: PartitionChanged) -> bool:
     return event.state.leader_epoch > event.latest_epoch
 
 
-def may_cut(event: PartitionChanged, broker_id: int) -> bool:
+def may_cut(event: PartitionChanged, broker_id: int, served_epoch: int) -> bool:
     """A damaged replica outside ISR and ELR may truncate, as long as another one leads.
 
-    So may a replica that the controllers made leader although they knew of its damage, once, before
-    it leads: damage found after that is reported again.
+    The state must be of a later leader epoch than `served_epoch`: only a leader that sees it fetch
+    in that epoch or a later one can bring it back into the ISR. A replica that the controllers made
+    leader although they knew of its damage may truncate once, before it leads: damage found after
+    that is reported again.
     """
     state = event.state
+    if state.leader_epoch <= served_epoch:
+        return False
     if state.leader_id == broker_id:
         return broker_id in state.damaged and may_lead(event)
     is_complete = broker_id in state.isr or broker_id in state.elr

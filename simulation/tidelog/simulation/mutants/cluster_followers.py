@@ -77,7 +77,7 @@ def same_leader_not_compared(partition: Partition, *, max_bytes: int) -> FetchPa
 
 
 @replaces(replica, "may_cut")
-def damage_cut_in_sync(event: PartitionChanged, _broker_id: int) -> bool:
+def damage_cut_in_sync(event: PartitionChanged, _broker_id: int, _served_epoch: int) -> bool:
     """A damaged replica cuts its log while others count on it."""
     return event.state.leader_id is not None
 
