@@ -51,6 +51,8 @@ class Meddler:
         """Turns of the loop that an answer takes on a produce stream."""
         self.gates: dict[str, asyncio.Event] = {}
         """Calls to an address wait for its event."""
+        self.held: dict[str, asyncio.Event] = {}
+        """Answers to calls of a method that is no stream's wait for its event."""
         self.in_flight: dict[str, int] = {}
         """Produce requests by address."""
         self.most_in_flight = 0
@@ -69,6 +71,8 @@ class Meddler:
             response = refusal(method, request, mishap.code)
         else:
             response = await self._transport.call(address, method, request, timeout_ms=timeout_ms)
+        if method.name in self.held:
+            await self.held[method.name].wait()
         self.finish(address, method.name, mishap)
         self.spoil(method.name, response)
         return response
