@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 from tests.client.meddler import Mishap
@@ -73,6 +74,11 @@ async def test_validate_only_changes_nothing(cluster: RealCluster) -> None:
     assert configs(cluster) == {"t": {}, "": {}}
 
 
+def has_asked(cluster: RealCluster, count: int) -> bool:
+    """Whether more than `count` brokers were asked for what they know."""
+    return len(cluster.requests("DescribeCluster")) > count
+
+
 async def test_altering_returns_when_every_live_broker_knows_of_it(cluster: RealCluster) -> None:
     for node_id in ADDRESSES:
         cluster.lag(node_id)
@@ -80,7 +86,7 @@ async def test_altering_returns_when_every_live_broker_knows_of_it(cluster: Real
         altering = asyncio.create_task(a.alter_configs("t", {"segment.bytes": "1000"}))
         for node_id in ADDRESSES:
             asked = len(cluster.requests("DescribeCluster"))
-            await until(lambda asked=asked: len(cluster.requests("DescribeCluster")) > asked + 4)  # type: ignore[misc]  # bound
+            await until(partial(has_asked, cluster, asked + 4))
             assert not altering.done()
             cluster.lag(node_id, is_behind=False)
         await altering

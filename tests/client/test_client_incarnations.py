@@ -285,7 +285,7 @@ async def test_an_offset_looked_up_in_the_old_topic_does_not_count_in_the_new_on
             c._routing.metadata.update(response, now_ms=0)
             is_anew.set()
 
-        cluster.held["ListOffsets"] = is_anew
+        cluster.held = {(one, "ListOffsets"): is_anew for one in ADDRESSES.values()}
         looking = asyncio.create_task(c.position(TP))
         await until(lambda: bool(cluster.requests("ListOffsets")))
         await turns(20)  # the old topic's leader has answered
