@@ -6,5 +6,5 @@
     benchmarks     measurements with JSON output, and soaks
     testdata       golden files
 
-A helper is imported by its full name: `from tests.client.fake_cluster import FakeCluster`.
+A helper is imported by its full name: `from tests.client.real_cluster import RealCluster`.
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import aclosing
 from contextvars import ContextVar, copy_context
 from typing import Any
 
@@ -140,7 +141,35 @@ class LoopPeers:
         host = self._hosts.get(address)
         if host is None or host.services is None:
             raise UnreachableError(f"{address} refuses connections", is_broken=True)
-        return host, serve_of(host.services[method.service], method.name)
+        service = host.services.get(method.service)
+        if service is None:
+            raise CallFailedError(f"{address} has no {method.path}")
+        return host, serve_of(service, method.name)
+
+
+class MachinePeers(LoopPeers):
+    """`Peers` of a node that may hear nothing new, or reach nobody."""
+
+    def __init__(self, hosts: Mapping[str, Host]) -> None:
+        super().__init__(hosts)
+        self.has_news = asyncio.Event()
+        """Unset, answers on streams wait; the metadata is one."""
+        self.has_news.set()
+        self.is_cut_off = False
+
+    async def stream(
+        self, address: str, method: Method[Request, Response], request: Request
+    ) -> AsyncGenerator[Response, None]:
+        """See `LoopPeers.stream`."""
+        async with aclosing(super().stream(address, method, request)) as responses:
+            async for response in responses:
+                await self.has_news.wait()
+                yield response
+
+    def _served(self, address: str, method: Method[Any, Any]) -> tuple[Host, Callable[..., Any]]:
+        if self.is_cut_off:
+            raise UnreachableError(f"{address} is not reached")
+        return super()._served(address, method)
 
 
 class EndOfStreamError(CallFailedError):

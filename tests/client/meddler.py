@@ -51,6 +51,8 @@ class Meddler:
         """Turns of the loop that an answer takes on a produce stream."""
         self.gates: dict[str, asyncio.Event] = {}
         """Calls to an address wait for its event."""
+        self.held: dict[tuple[str, str], asyncio.Event] = {}
+        """Answers of an address to a method, but to Produce, wait for its event."""
         self.in_flight: dict[str, int] = {}
         """Produce requests by address."""
         self.most_in_flight = 0
@@ -69,6 +71,7 @@ class Meddler:
             response = refusal(method, request, mishap.code)
         else:
             response = await self._transport.call(address, method, request, timeout_ms=timeout_ms)
+        await self.hold(address, method.name)
         self.finish(address, method.name, mishap)
         self.spoil(method.name, response)
         return response
@@ -98,6 +101,12 @@ class Meddler:
         if mishap is not None and mishap.error is not None and not mishap.is_after_work:
             raise mishap.error
         return mishap
+
+    async def hold(self, address: str, name: str) -> None:
+        """Wait until an answer may be told."""
+        held = self.held.get((address, name))
+        if held is not None:
+            await held.wait()
 
     def finish(self, address: str, name: str, mishap: Mishap | None) -> None:
         """Raise what strikes a call after the work."""
@@ -306,6 +315,7 @@ class MeddledFetchStream:
                     if one.records or one.error.code or one.HasField("diverging_epoch"):
                         self._wanted.pop((one.topic, one.partition), None)
                 mishap, self._mishap = self._mishap, None
+                await self._meddler.hold(self._address, "Fetch")
                 self._meddler.finish(self._address, "Fetch", mishap)
                 self._meddler.spoil("Fetch", response)
                 self._arrived.put_nowait(response)

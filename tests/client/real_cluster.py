@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tests.client.loop_peers import Host, LoopPeers, keep_tasks_of_hosts
+from tests.client.loop_peers import Host, LoopPeers, MachinePeers, keep_tasks_of_hosts
 from tests.client.meddler import Meddler
 
 from tidelog.core.chance import SeededRandom
@@ -75,6 +75,7 @@ class Machine:
         self.address = ADDRESSES.get(node_id, CONTROLLER_ADDRESS)
         self.disk = SimDisk(SeededRandom(node_id), sync_latency_s=0)
         self.host = Host(self.address)
+        self.peers = MachinePeers({})
         self.starts = 0
         self.boots = 1
         self._node: Node | None = None
@@ -89,7 +90,8 @@ class Machine:
         """Start a process on what the disk holds."""
         self.starts += 1
         host = self.host = hosts[self.address] = Host(self.address)
-        self._node = build_node(config, self._ports(hosts))
+        self.peers = MachinePeers(hosts)
+        self._node = build_node(config, self._ports())
         await host.begin(self._format_and_start(config, host))
 
     async def _format_and_start(self, config: NodeConfig, host: Host) -> None:
@@ -97,7 +99,7 @@ class Machine:
         host.services = self.node.services
         await self.node.start()
 
-    def _ports(self, hosts: dict[str, Host]) -> Ports:
+    def _ports(self) -> Ports:
         host = self.host
 
         def on_fatal(error: BaseException) -> None:
@@ -108,7 +110,7 @@ class Machine:
             clock=SystemClock(),
             disk=self.disk,
             random=SeededRandom(1_000 * self.starts + self.node_id),
-            peers=LoopPeers(hosts),
+            peers=self.peers,
             raft_transport=SoleVoter() if self.node_id == CONTROLLER_ID else None,
             on_fatal=on_fatal,
             boot_id=f"boot-{self.boots}",
@@ -141,6 +143,16 @@ class RealPartition:
         image = self.image
         leader_id = image.last_known_leader_id if image.leader_id is None else image.leader_id
         return self.cluster.log(leader_id or image.replicas[0], self.topic, self.number)
+
+    @property
+    def end_offset(self) -> int:
+        """The leader's log end offset."""
+        return self.log.log_end_offset
+
+    @property
+    def start_offset(self) -> int:
+        """The leader's log start offset."""
+        return self.log.log_start_offset
 
     @property
     def batches(self) -> tuple[bytes, ...]:
@@ -248,6 +260,25 @@ class RealCluster(Meddler):
         self.machines[node_id].disk.crash()
         self.machines[node_id].boots += 1
 
+    def isolate(self, node_id: int) -> None:
+        """Have a broker reach no other node; clients reach it."""
+        self.lag(node_id)
+        self.machines[node_id].peers.is_cut_off = True
+
+    def lag(self, node_id: int, *, is_behind: bool = True) -> None:
+        """Have a broker hear nothing new of the metadata, or again all of it."""
+        news = self.machines[node_id].peers.has_news
+        news.clear() if is_behind else news.set()
+
+    async def fenced(self, *node_ids: int) -> None:
+        """Wait until the controller has fenced brokers."""
+        await until(lambda: all(self.image.brokers[one].is_fenced for one in node_ids))
+
+    def tasks_of_clients(self) -> set[asyncio.Task[Any]]:
+        """Tasks that are neither a node's nor the running one."""
+        ours = {task for one in self.machines.values() for task in one.host.tasks}
+        return asyncio.all_tasks() - ours - {asyncio.current_task()}
+
     # Topics
 
     @property
@@ -342,13 +373,22 @@ class RealCluster(Meddler):
         )
         await self.settle()
 
+    async def leave_only(self, node_id: int) -> None:
+        """Have every other broker be down and fenced, and this one, which was down, run."""
+        others = [one for one in ADDRESSES if one != node_id]
+        for one in others:
+            self.kill(one)
+        await self.fenced(*others)
+        await self.start(node_id)
+        await self.settle()
+
     async def settle(self) -> None:
         """Wait until each live broker acts by the newest metadata."""
         await until(lambda: all(map(self._is_settled, ADDRESSES)))
 
     def _is_settled(self, node_id: int) -> bool:
         machine = self.machines[node_id]
-        if machine.host.services is None:
+        if machine.host.services is None or not machine.peers.has_news.is_set():
             return True
         broker: Any = machine.node._broker
         manager = broker.replica_manager

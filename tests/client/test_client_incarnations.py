@@ -6,9 +6,19 @@ import asyncio
 from typing import Any, Literal
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
+from tests.client.consumer_cases import turns
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import (
+    ADDRESSES,
+    BOOTSTRAP,
+    CLUSTER_ID,
+    RealCluster,
+    encoded,
+    started,
+    until,
+)
 
-from tidelog.client import Consumer, Producer, errors
+from tidelog.client import Admin, Consumer, Producer, errors
 from tidelog.client.cluster_metadata import ClusterMetadata
 from tidelog.client.records import TopicPartition
 from tidelog.records.batch import parse_header
@@ -16,28 +26,26 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataResponse
 
 TP = TopicPartition("t", 0)
-OLD_ID = (1).to_bytes(16)
-"""Of the first topic that a fake cluster makes."""
 
 
-def producer(cluster: FakeCluster, **options: Any) -> Producer:  # options of Producer
+def producer(cluster: RealCluster, **options: Any) -> Producer:  # options of Producer
     return Producer(
         BOOTSTRAP, transport=cluster, retry_backoff_ms=1, retry_backoff_max_ms=5, **options
     )
 
 
-def made_anew(cluster: FakeCluster) -> None:
-    del cluster.topics["t"]
-    cluster.create("t")
+async def made_anew(cluster: RealCluster) -> None:
+    await cluster.delete("t")
+    await cluster.create("t")
 
 
 async def test_a_record_taken_for_the_old_topic_fails_and_the_next_go_to_the_new_one() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster) as p:
         for number in range(3):
             await p.send("t", value=b"old %d" % number)
-        made_anew(cluster)
+        await made_anew(cluster)
         with pytest.raises(errors.KafkaError, match="was deleted") as failed:
             await p.send("t", value=b"between")
         assert failed.value.code == common_pb2.UNKNOWN_TOPIC_ID
@@ -50,14 +58,24 @@ async def test_a_record_taken_for_the_old_topic_fails_and_the_next_go_to_the_new
 
 
 async def test_a_batch_that_may_be_in_the_old_topic_is_not_sent_to_the_new_one() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(
         Mishap("Produce", error=errors.CallFailedError("broke"), is_after_work=True)
     )
-    cluster.before_answer = lambda method: (
-        made_anew(cluster) if method == "Produce" and cluster.values("t") == [[b"old"]] else None
-    )
+    is_anew = asyncio.Event()
+
+    async def make_anew() -> None:
+        await made_anew(cluster)
+        is_anew.set()
+
+    def begin(method: str) -> None:
+        if method == "Produce" and not cluster.gates:
+            cluster.gates = dict.fromkeys(ADDRESSES.values(), is_anew)
+            assert cluster.values("t") == [[b"old"]]
+            cluster.beside(make_anew())
+
+    cluster.before_answer = begin
     async with producer(cluster) as p:
         with pytest.raises(errors.KafkaError, match="was deleted") as failed:
             await p.send("t", value=b"old")
@@ -67,13 +85,13 @@ async def test_a_batch_that_may_be_in_the_old_topic_is_not_sent_to_the_new_one()
 
 
 async def test_a_deleted_topic_fails_what_waits_for_it_and_does_not_hold_up_others() -> None:
-    cluster = FakeCluster(auto_create=False)
-    cluster.create("t")
-    cluster.create("u")
+    cluster = await started(auto_create=False)
+    await cluster.create("t")
+    await cluster.create("u")
     async with producer(cluster) as p:
         await p.send("t", value=b"a")
         await p.send("u", value=b"a")
-        del cluster.topics["t"]
+        await cluster.delete("t")
         outcome = await p.submit("t", value=b"b")
         await p.send("u", value=b"b")
         with pytest.raises(errors.KafkaError) as failed:
@@ -81,7 +99,7 @@ async def test_a_deleted_topic_fails_what_waits_for_it_and_does_not_hold_up_othe
         assert failed.value.code == common_pb2.UNKNOWN_TOPIC_ID
 
 
-def consumer(cluster: FakeCluster, reset: Literal["earliest", "latest", "none"]) -> Consumer:
+def consumer(cluster: RealCluster, reset: Literal["earliest", "latest", "none"]) -> Consumer:
     return Consumer(
         BOOTSTRAP,
         transport=cluster,
@@ -100,33 +118,33 @@ async def values(c: Consumer, count: int) -> list[bytes | None]:
     return found
 
 
-def fill(cluster: FakeCluster, *contents: bytes) -> None:
-    cluster.topics["t"].partitions[0].append(encoded(contents))
+async def fill(cluster: RealCluster, *contents: bytes) -> None:
+    await cluster.topics["t"].partitions[0].append(encoded(contents))
 
 
 async def test_a_consumer_reads_the_new_topic_from_where_its_policy_says() -> None:
     """Though the new one is longer than where it stood in the old one."""
-    cluster = FakeCluster()
-    cluster.create("t")
-    fill(cluster, b"old")
+    cluster = await started()
+    await cluster.create("t")
+    await fill(cluster, b"old")
     async with consumer(cluster, "earliest") as c:
         c.assign([TP])
         assert await values(c, 1) == [b"old"]
-        made_anew(cluster)
-        fill(cluster, b"new 0", b"new 1", b"new 2")
+        await made_anew(cluster)
+        await fill(cluster, b"new 0", b"new 1", b"new 2")
         assert await values(c, 3) == [b"new 0", b"new 1", b"new 2"]
 
 
 async def test_without_a_policy_the_application_is_told_and_seeks() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    fill(cluster, b"old")
+    cluster = await started()
+    await cluster.create("t")
+    await fill(cluster, b"old")
     async with consumer(cluster, "none") as c:
         c.assign([TP])
         c.seek(TP, 0)
         assert await values(c, 1) == [b"old"]
-        made_anew(cluster)
-        fill(cluster, b"new 0", b"new 1")
+        await made_anew(cluster)
+        await fill(cluster, b"new 0", b"new 1")
         for _ in range(2):
             with pytest.raises(errors.KafkaError, match="recreated") as told:
                 await values(c, 1)
@@ -136,11 +154,11 @@ async def test_without_a_policy_the_application_is_told_and_seeks() -> None:
 
 
 async def test_new_partitions_are_used_after_the_next_refresh() -> None:
-    cluster = FakeCluster()
-    topic = cluster.create("t", partitions=1)
-    async with producer(cluster) as p:
+    cluster = await started()
+    await cluster.create("t")
+    async with producer(cluster) as p, Admin(BOOTSTRAP, transport=cluster) as admin:
         await p.send("t", value=b"a")
-        topic.partitions += cluster.create("u", partitions=3).partitions[1:]
+        await admin.create_partitions("t", 3)
         with pytest.raises(errors.KafkaError, match="partitions 0 to 0"):
             await p.send("t", value=b"b", partition=2)
         p._engine.routing.request_refresh()
@@ -208,17 +226,18 @@ def test_another_cluster_counts_its_metadata_anew() -> None:
 
 async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> None:
     """Its log knows nothing of the producer: of several it would take any first."""
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with producer(cluster, batch_size=200) as p:
         for _ in range(3):
             await p.send("t", value=b"old")
-        made_anew(cluster)
+        old_id = cluster.topics["t"].topic_id
+        await made_anew(cluster)
         p._engine.routing.request_refresh()
         metadata = p._engine.routing.metadata
         new_id = cluster.topics["t"].topic_id
         async with asyncio.timeout(5):
-            while not metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
+            while not metadata.is_gone("t", old_id):  # noqa: ASYNC110  # a refresh
                 await asyncio.sleep(0.001)
         assert not metadata.is_gone("t", new_id)
         before = len(cluster.requests("Produce"))
@@ -233,36 +252,43 @@ async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> 
 async def test_an_offset_sought_by_lookup_does_not_count_in_a_topic_made_anew_since(
     is_by_time: bool,
 ) -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    fill(cluster, *[b"old"] * 5)
+    cluster = await started()
+    await cluster.create("t")
+    await fill(cluster, *[b"old"] * 5)
     async with consumer(cluster, "none") as c:
         c.assign([TP])
         await (c.seek_to_time({TP: 0}) if is_by_time else c.tail([TP], 5))
-        made_anew(cluster)
-        response = MetadataResponse(cluster_id="fake")
+        await made_anew(cluster)
+        response = MetadataResponse(cluster_id=CLUSTER_ID, metadata_offset=cluster.image.offset)
         topic = response.topics.add(name="t", topic_id=cluster.topics["t"].topic_id)
         topic.partitions.add(partition=0, leader_id=1)
         c._routing.metadata.update(response, now_ms=0)
-        fill(cluster, b"new")
+        await fill(cluster, b"new")
         with pytest.raises(errors.KafkaError, match="deleted and recreated"):
             await c.getmany(timeout_ms=5_000)
 
 
 async def test_an_offset_looked_up_in_the_old_topic_does_not_count_in_the_new_one() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    fill(cluster, *[b"old"] * 5)
+    cluster = await started()
+    await cluster.create("t")
+    await fill(cluster, *[b"old"] * 5)
     async with consumer(cluster, "latest") as c:
         c.assign([TP])
 
-        def make_anew(method: str) -> None:
-            if method == "ListOffsets" and len(cluster.requests(method)) == 1:
-                made_anew(cluster)
-                response = MetadataResponse(cluster_id="fake")
-                topic = response.topics.add(name="t", topic_id=cluster.topics["t"].topic_id)
-                topic.partitions.add(partition=0, leader_id=1)
-                c._routing.metadata.update(response, now_ms=0)
+        is_anew = asyncio.Event()
 
-        cluster.before_answer = make_anew
-        assert await c.position(TP) == 0
+        async def make_anew() -> None:
+            await made_anew(cluster)
+            response = MetadataResponse(cluster_id=CLUSTER_ID, metadata_offset=cluster.image.offset)
+            topic = response.topics.add(name="t", topic_id=cluster.topics["t"].topic_id)
+            topic.partitions.add(partition=0, leader_id=1)
+            c._routing.metadata.update(response, now_ms=0)
+            is_anew.set()
+
+        cluster.held = {(one, "ListOffsets"): is_anew for one in ADDRESSES.values()}
+        looking = asyncio.create_task(c.position(TP))
+        await until(lambda: bool(cluster.requests("ListOffsets")))
+        await turns(20)  # the old topic's leader has answered
+        assert not looking.done()
+        await make_anew()
+        assert await looking == 0

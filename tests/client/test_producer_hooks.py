@@ -8,22 +8,24 @@ import json
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
 
 from tidelog.client import Producer, ProducerRecord, RecordMetadata, errors
+from tidelog.core.system import SystemClock
 from tidelog.v1 import common_pb2
 
 Outcome = tuple[RecordMetadata | None, Exception | None]
 
 
-def producer(cluster: FakeCluster, **options: Any) -> Producer[Any, Any]:  # options of Producer
+def producer(cluster: RealCluster, **options: Any) -> Producer[Any, Any]:  # options of Producer
     options = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, **options}
     return Producer(BOOTSTRAP, transport=cluster, **options)
 
 
-def one_partition() -> FakeCluster:
-    cluster = FakeCluster()
-    cluster.create("t")
+async def one_partition(**configs: Any) -> RealCluster:
+    cluster = await started()
+    await cluster.create("t", **configs)
     return cluster
 
 
@@ -69,7 +71,7 @@ class Forgetful(Spy):
 
 
 async def test_serializers_make_the_bytes_and_null_stays_null() -> None:
-    cluster = one_partition()
+    cluster = await one_partition()
     typed: Producer[str, dict[str, int]] = Producer(
         BOOTSTRAP, transport=cluster, key_serializer=as_text, value_serializer=as_json
     )
@@ -83,7 +85,7 @@ async def test_serializers_make_the_bytes_and_null_stays_null() -> None:
 
 @pytest.mark.parametrize("part", ["key", "value"])
 async def test_failing_serializer_names_topic_and_part_and_nothing_is_taken(part: str) -> None:
-    cluster = one_partition()
+    cluster = await one_partition()
     good: dict[str, Any] = {"key": "k", "value": "v"}
     options = {
         "key_serializer": as_text,
@@ -106,13 +108,13 @@ async def test_failing_serializer_names_topic_and_part_and_nothing_is_taken(part
 
 
 async def test_serializer_that_returns_no_bytes_is_named() -> None:
-    async with producer(one_partition(), value_serializer=lambda _, thing: thing) as p:
+    async with producer(await one_partition(), value_serializer=lambda _, thing: thing) as p:
         with pytest.raises(errors.SerializationError, match="value_serializer answered str"):
             await p.send("t", value="text")
 
 
 async def test_interceptors_see_each_record_in_turn_and_its_outcome() -> None:
-    cluster = one_partition()
+    cluster = await one_partition()
     first, second = Spy(b"1"), Spy(b"2")
     async with producer(cluster, interceptors=[first, second]) as p:
         await p.send("t", key=b"k", value=b"a", headers=[("h", None)], timestamp_ms=7)
@@ -130,7 +132,7 @@ async def test_interceptors_see_each_record_in_turn_and_its_outcome() -> None:
 async def test_failing_interceptor_is_logged_and_breaks_nothing(
     bad: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cluster = one_partition()
+    cluster = await one_partition()
     spy = Spy(b"+")
     async with producer(cluster, interceptors=[bad, spy]) as p:
         assert (await p.send("t", value=b"a")).offset == 0
@@ -141,7 +143,7 @@ async def test_failing_interceptor_is_logged_and_breaks_nothing(
 
 
 async def test_interceptors_hear_of_what_was_not_taken_and_of_what_failed() -> None:
-    cluster = one_partition()
+    cluster = await one_partition()
     spy = Spy()
     async with producer(cluster, interceptors=[spy], value_serializer=as_text) as p:
         with pytest.raises(errors.SerializationError):
@@ -159,7 +161,7 @@ async def test_interceptors_hear_of_what_was_not_taken_and_of_what_failed() -> N
 
 
 async def test_on_delivery_is_told_once_even_if_nobody_waits() -> None:
-    cluster = one_partition()
+    cluster = await one_partition()
     told: list[Outcome] = []
     async with producer(cluster, linger_ms=60_000) as p:
         sending = asyncio.ensure_future(
@@ -178,8 +180,8 @@ async def test_on_delivery_is_told_once_even_if_nobody_waits() -> None:
 
 
 async def test_on_delivery_hears_why_a_record_was_given_up() -> None:
-    cluster = one_partition()
-    cluster.move("t", 0, leader_id=None)
+    cluster = await one_partition()
+    await cluster.move("t", 0, leader_id=None)
     told: list[Outcome] = []
     p = producer(cluster)
     await p.submit("t", value=b"a", on_delivery=lambda *outcome: told.append(outcome))
@@ -191,8 +193,8 @@ async def test_on_delivery_hears_why_a_record_was_given_up() -> None:
 
 
 async def test_a_failure_that_on_delivery_heard_of_is_no_forgotten_exception() -> None:
-    cluster = one_partition()
-    cluster.move("t", 0, leader_id=None)
+    cluster = await one_partition()
+    await cluster.move("t", 0, leader_id=None)
     complaints: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
     p = producer(cluster)
@@ -206,7 +208,7 @@ async def test_a_failure_that_on_delivery_heard_of_is_no_forgotten_exception() -
 async def test_failing_on_delivery_is_logged_and_its_neighbours_are_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    cluster = one_partition()
+    cluster = await one_partition()
     told: list[Outcome] = []
 
     def fails(*_outcome: object) -> None:
@@ -221,8 +223,10 @@ async def test_failing_on_delivery_is_logged_and_its_neighbours_are_told(
 
 
 async def test_interceptors_hear_a_brokers_timestamp_of_each_record() -> None:
-    cluster, spy = one_partition(), Spy()
-    cluster.append_time_ms = 1_000
+    cluster = await one_partition(message_timestamp_type="LogAppendTime")
+    spy, before_ms = Spy(), SystemClock().wall_ms()
     async with producer(cluster, interceptors=[spy]) as p:
         await p.send_many("t", [b"a", b"b"], timestamp_ms=77)
-    assert [told and told.timestamp_ms for told, _ in spy.outcomes] == [1_000, 1_000]
+    (stored,) = {record.timestamp for record in cluster.topics["t"].partitions[0].records()}
+    assert stored >= before_ms
+    assert [told and told.timestamp_ms for told, _ in spy.outcomes] == [stored, stored]

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.client.loop_peers import LoopPeers
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started
 
 from tidelog.client import Producer, errors
 from tidelog.client.producing.partitioners import Partitioner, PartitionLeader, murmur2
+from tidelog.net.transport import Transport
 
 
 class CountingRandom:
@@ -29,13 +31,13 @@ class CountingRandom:
         return bytes(length)
 
 
-def producer(cluster: FakeCluster, **options: Any) -> Producer:  # options of Producer
+def producer(cluster: Transport, **options: Any) -> Producer:  # options of Producer
     return Producer(BOOTSTRAP, transport=cluster, **options)
 
 
-def three_partitions() -> FakeCluster:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=3)
+async def three_partitions() -> RealCluster:
+    cluster = await started()
+    await cluster.create("t", partitions=3)
     return cluster
 
 
@@ -43,7 +45,7 @@ async def both_ways(keys: Sequence[bytes | None], **options: Any) -> list[list[b
     """Records 0, 1, … with these keys, sent one by one and at once: they must lie alike."""
     stored = []
     for is_bulk in (False, True):
-        cluster = three_partitions()
+        cluster = await three_partitions()
         values = [b"%d" % n for n in range(len(keys))]
         async with producer(cluster, random=CountingRandom(), **options) as p:
             if is_bulk:
@@ -65,7 +67,7 @@ async def test_round_robin_goes_around_whatever_the_key() -> None:
 
 
 async def test_round_robin_goes_on_where_the_last_call_ended() -> None:
-    cluster = three_partitions()
+    cluster = await three_partitions()
     async with producer(cluster, partitioner="round_robin") as p:
         for _ in range(3):
             await p.send_many("t", [b"v"] * 2)
@@ -92,8 +94,8 @@ async def test_random_asks_the_injected_one_for_every_record() -> None:
 
 async def test_names_leave_a_partition_without_a_leader_alone() -> None:
     for name in ("sticky", "round_robin", "random"):
-        cluster = three_partitions()
-        cluster.move("t", 1, leader_id=None)
+        cluster = await three_partitions()
+        await cluster.move("t", 1, leader_id=None)
         async with producer(cluster, partitioner=name) as p:
             await p.send_many("t", [b"v"] * 9)
             for _ in range(4):
@@ -108,7 +110,7 @@ def told_of(broker_id: int | None) -> PartitionLeader:
 
 
 async def test_callable_follows_a_leader_that_an_answer_names() -> None:
-    cluster = three_partitions()
+    cluster = await three_partitions()
     seen: list[PartitionLeader] = []
 
     def first(*told: Any) -> int:
@@ -119,7 +121,7 @@ async def test_callable_follows_a_leader_that_an_answer_names() -> None:
         await p.send("t", value=b"a")
         before = cluster.topics["t"].partitions[0].leader_id
         other = next(node for node in ADDRESSES if node != before)
-        cluster.move("t", 0, leader_id=other)
+        await cluster.move("t", 0, leader_id=other)
         await p.send("t", value=b"b")
         await p.send("t", value=b"c")
     assert seen == [told_of(before), told_of(before), told_of(other)]
@@ -140,8 +142,8 @@ async def test_callable_is_given_what_is_sent_and_decides() -> None:
         asked.append((topic, key, value, tuple(partitions), tuple(available), dict(leaders)))
         return available[-1]
 
-    cluster = three_partitions()
-    cluster.move("t", 2, leader_id=None)
+    cluster = await three_partitions()
+    await cluster.move("t", 2, leader_id=None)
     states = cluster.topics["t"].partitions
     led = {number: told_of(states[number].leader_id) for number in (0, 1)}
     async with producer(cluster, partitioner=last_available, batch_size=150) as p:
@@ -181,7 +183,7 @@ def _no_number(_topic: str, _key: object, value: object, *_rest: object) -> Any:
 async def test_failing_callable_is_a_typed_error_and_nothing_is_taken(
     own: Partitioner, message: str
 ) -> None:
-    cluster = three_partitions()
+    cluster = await three_partitions()
     async with producer(cluster, partitioner=own, batch_size=150) as p:
         with pytest.raises(errors.PartitionerError, match=message) as caught:
             await p.submit("t", value=b"bad")
@@ -195,4 +197,4 @@ async def test_failing_callable_is_a_typed_error_and_nothing_is_taken(
 
 def test_unknown_name_is_refused() -> None:
     with pytest.raises(ValueError, match="use one of default, murmur2"):
-        producer(FakeCluster(), partitioner="crc32")
+        producer(LoopPeers({}), partitioner="crc32")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.real_cluster import ADDRESSES as NODES
+from tests.client.real_cluster import BOOTSTRAP, started
 
-from tidelog.client import Producer
+from tidelog.client import Admin, Producer
 from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
 from tidelog.client.producing.batches import Batch
 from tidelog.client.producing.ready_partitions import ReadyPartitions
@@ -21,6 +21,8 @@ from tidelog.client.producing.sequences import Sequences
 from tidelog.client.records import TopicPartition
 
 MANY = 3_000
+WAITING = 300
+"""Partitions of real brokers."""
 ENOUGH = 400
 BATCH_BYTES = 300
 ADDRESSES = ("a:1", "b:1", None)
@@ -232,20 +234,7 @@ def test_whatever_happens_the_lines_are_what_a_scan_of_all_would_find(
     check_against_a_scan(stage)
 
 
-class SilentCluster(FakeCluster):
-    """Takes requests and answers none until it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.goes_on = asyncio.Event()
-
-    async def call(self, address: str, method: Any, request: Any, *, timeout_ms: int) -> Any:
-        if method.name == "Produce":
-            await self.goes_on.wait()
-        return await super().call(address, method, request, timeout_ms=timeout_ms)
-
-
-async def test_a_wake_of_the_sender_looks_at_what_changed_and_not_at_3000_that_wait(
+async def test_a_wake_of_the_sender_looks_at_what_changed_and_not_at_all_that_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked: list[TopicPartition] = []
@@ -256,23 +245,26 @@ async def test_a_wake_of_the_sender_looks_at_what_changed_and_not_at_3000_that_w
         return address_of(self, tp)
 
     monkeypatch.setattr(Sender, "_address_of", counted)
-    cluster = SilentCluster()
-    topic = cluster.create("t", partitions=MANY + 1)
-    for state in topic.partitions:
-        state.leader_id = 1
+    cluster = await started()
+    await cluster.create("t", partitions=1, replicas=1)
+    async with Admin(BOOTSTRAP, transport=cluster) as admin:
+        await admin.create_partitions("t", WAITING + 2, assignments=[[1]] * (WAITING + 1))
     producer = Producer(
         BOOTSTRAP, transport=cluster, linger_ms=0, batch_size=1000, max_request_size=1000
     )
     async with producer:
-        sent = [await producer.submit("t", value=b"x", partition=n) for n in range(MANY)]
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert len(set(looked)) == MANY, "all wait for the answer of the first request"
+        await producer.send("t", value=b"x", partition=WAITING + 1)  # it has its id and stream
         looked.clear()
-        sent.append(await producer.submit("t", value=b"x", partition=MANY))
+        goes_on = cluster.gates[NODES[1]] = asyncio.Event()
+        sent = [await producer.submit("t", value=b"x", partition=n) for n in range(WAITING)]
         for _ in range(50):
             await asyncio.sleep(0)
-        assert looked == [nth(MANY)]
-        cluster.goes_on.set()
+        assert len(set(looked)) == WAITING, "all wait for the answer of the first request"
+        looked.clear()
+        sent.append(await producer.submit("t", value=b"x", partition=WAITING))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert looked == [nth(WAITING)]
+        goes_on.set()
         await producer.flush()
-        assert [metadata.offset for metadata in await asyncio.gather(*sent)] == [0] * (MANY + 1)
+        assert [metadata.offset for metadata in await asyncio.gather(*sent)] == [0] * (WAITING + 1)

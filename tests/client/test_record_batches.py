@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from tests.client.consumer_cases import WAIT_MS, consumer, take, turns
-from tests.client.fake_cases import fake_filled
-from tests.client.fake_cluster import FakeCluster, encoded
+from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.real_cluster import RealCluster, encoded, started
 
 from tidelog.client import Consumer, RecordBatch, TopicPartition, errors
-from tidelog.records.batch import CONTROL_FLAG, parse_header, seal
+from tidelog.records.batch import CONTROL_FLAG, BatchHeader, iter_batches, parse_header, seal
 from tidelog.records.compression import Codec
 from tidelog.records.records import Record, encode_batch, iter_records, rebuild_batch
 
@@ -27,13 +28,38 @@ async def batches(c: Consumer, count: int) -> list[RecordBatch]:
     return got
 
 
+def five(number: int) -> bytes:
+    """Batch n of those whose values are their offsets."""
+    return encoded([b"%d" % (5 * number + n) for n in range(5)], base_offset=5 * number)
+
+
+def spoil(
+    cluster: RealCluster, base_offset: int, change: Callable[[BatchHeader, bytes], bytes]
+) -> None:
+    """Have each answer hold a changed batch in place of the broker's."""
+
+    def changed(method: str, answer: Any) -> None:
+        for result in answer.partitions if method == "Fetch" else ():
+            result.records = b"".join(
+                change(header, bytes(batch)) if header.base_offset == base_offset else bytes(batch)
+                for header, batch in iter_batches(bytes(result.records))
+            )
+
+    cluster.spoil = changed
+
+
+def flip(_header: BatchHeader, batch: bytes) -> bytes:
+    """Damage the last value: only the CRC tells."""
+    return batch[:-2] + bytes([batch[-2] ^ 0x01]) + batch[-1:]
+
+
 async def test_a_batch_says_what_its_header_says_and_yields_what_getmany_returns() -> None:
-    cluster = FakeCluster()
-    state = cluster.create("t").partitions[0]
-    state.append(encoded([b"0"]))
-    cluster.move("t", 0, leader_id=1)
+    cluster = await started()
+    state = (await cluster.create("t")).partitions[0]
+    await state.append(encoded([b"0"]))
+    await cluster.move("t", 0, leader_id=2)
     records = [Record(0, 1000 + n, b"k", b"x" * 500, (("h", None),)) for n in range(3)]
-    state.append(encode_batch(records, compression=Codec.ZSTD))
+    await state.append(encode_batch(records, compression=Codec.ZSTD))
     async with consumer(cluster) as c:
         c.assign([P0])
         expected = await take(c, 4)
@@ -44,22 +70,23 @@ async def test_a_batch_says_what_its_header_says_and_yields_what_getmany_returns
     assert (second.topic, second.partition) == P0
     assert (second.base_offset, second.next_offset, second.record_count) == (1, 4, 3)
     assert (second.base_timestamp_ms, second.max_timestamp_ms) == (1000, 1002)
-    assert (second.codec, second.leader_epoch) == (Codec.ZSTD, state.epoch)
+    assert (second.codec, second.leader_epoch) == (Codec.ZSTD, state.image.leader_epoch)
     assert second.size_in_bytes == len(state.batches[1]) < 500
     assert len(second) == 3
     assert list(second) == list(second), "each iteration decodes anew"
 
 
 async def test_nothing_is_decoded_until_iterated() -> None:
-    cluster = FakeCluster()
-    state = cluster.create("t").partitions[0]
-    state.append(encoded([b"0", b"1", b"2"]))
-    header = parse_header(state.batches[0])
-    # Records that are none, under a right CRC; the second batch has gaps, as after compaction.
-    state.batches[0] = seal(header, b"\xff" * 20)
-    state.batches.append(
-        seal(header._replace(base_offset=3, last_offset_delta=9), state.batches[0][61:])
-    )
+    cluster = await started()
+    state = (await cluster.create("t")).partitions[0]
+    await state.append(encoded([b"0", b"1", b"2"]))
+
+    def junk(header: BatchHeader, _batch: bytes) -> bytes:
+        """Records that are none, under a right CRC; then a batch with gaps, as after compaction."""
+        with_gaps = header._replace(base_offset=3, last_offset_delta=9)
+        return seal(header, b"\xff" * 20) + seal(with_gaps, b"\xff" * 20)
+
+    spoil(cluster, 0, junk)
     async with consumer(cluster) as c:
         c.assign([P0])
         c.seek(P0, 1)
@@ -71,10 +98,11 @@ async def test_nothing_is_decoded_until_iterated() -> None:
 
 
 async def test_records_below_the_position_are_neither_yielded_nor_counted() -> None:
-    cluster = FakeCluster()
-    state = fake_filled(cluster, batches=2).partitions[0]
-    kept = [r for r in iter_records(state.batches[1]) if r.offset in (5, 6, 9)]
-    state.batches[1] = rebuild_batch(parse_header(state.batches[1]), kept, delete_horizon_ms=77)
+    cluster = await started()
+    (state,) = (await cluster.create("t")).partitions
+    kept = [r for r in iter_records(five(1)) if r.offset in (5, 6, 9)]
+    compacted_batch = rebuild_batch(parse_header(five(1)), kept, delete_horizon_ms=77)
+    await state.lay([five(0), compacted_batch])
     async with consumer(cluster) as c:
         c.assign([P0])
         c.seek(P0, 3)
@@ -88,8 +116,8 @@ async def test_records_below_the_position_are_neither_yielded_nor_counted() -> N
 
 
 async def test_batches_begin_where_getmany_stopped_and_getmany_where_they_did() -> None:
-    cluster = FakeCluster()
-    fake_filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         assert len(await take(c, 2)) == 2
@@ -101,15 +129,15 @@ async def test_batches_begin_where_getmany_stopped_and_getmany_where_they_did() 
 
 
 async def test_values_are_those_of_the_records_from_the_position_on() -> None:
-    cluster = FakeCluster()
-    state = cluster.create("t").partitions[0]
-    state.append(encode_batch([Record(0, n, b"k", b"%d" % n) for n in range(600)]))
+    cluster = await started()
+    state = (await cluster.create("t")).partitions[0]
+    await state.append(encode_batch([Record(0, n, b"k", b"%d" % n) for n in range(600)]))
     async with consumer(cluster) as c:
         c.assign([P0])
         c.seek(P0, 300)
         (batch,) = await batches(c, 1)
         assert batch.values() == [r.value for r in batch] == [b"%d" % n for n in range(300, 600)]
-        state.batches[0] = seal(parse_header(state.batches[0]), b"\xff" * 5000)
+        spoil(cluster, 0, lambda header, _: seal(header, b"\xff" * 5000))
         c.seek(P0, 0)
         (damaged,) = await batches(c, 1)
         with pytest.raises(errors.CorruptMessageError, match=r"t-0 is corrupt .* offset 0"):
@@ -117,8 +145,8 @@ async def test_values_are_those_of_the_records_from_the_position_on() -> None:
 
 
 async def test_max_records_bounds_the_batches_but_not_the_first() -> None:
-    cluster = FakeCluster()
-    fake_filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster, max_poll_records=11) as c:
         c.assign([P0])
         await take(c, 20)
@@ -129,8 +157,8 @@ async def test_max_records_bounds_the_batches_but_not_the_first() -> None:
 
 
 async def test_max_poll_records_bounds_getmany_unless_told_otherwise() -> None:
-    cluster = FakeCluster()
-    fake_filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster, max_poll_records=7) as c:
         c.assign([P0])
         assert len(await c.getmany(timeout_ms=WAIT_MS)) == 7
@@ -140,12 +168,11 @@ async def test_max_poll_records_bounds_getmany_unless_told_otherwise() -> None:
 
 
 async def test_control_batches_and_empty_ones_are_passed_over() -> None:
-    cluster = FakeCluster()
-    state = fake_filled(cluster, batches=3).partitions[0]
-    header = parse_header(state.batches[0])
-    records = state.batches[0][61:]
-    state.batches[0] = seal(header._replace(attributes=CONTROL_FLAG), records)
-    state.batches[2] = rebuild_batch(parse_header(state.batches[2]), [], delete_horizon_ms=None)
+    cluster = await started()
+    (state,) = (await cluster.create("t")).partitions
+    control = seal(parse_header(five(0))._replace(attributes=CONTROL_FLAG), five(0)[61:])
+    empty = rebuild_batch(parse_header(five(2)), [], delete_horizon_ms=None)
+    await state.lay([control, five(1), empty])
     async with consumer(cluster) as c:
         c.assign([P0])
         (batch,) = await batches(c, 1)
@@ -162,8 +189,8 @@ async def test_a_crc_is_computed_once_though_the_batch_waited(
         "tidelog.client.consuming.ready_records.check_crc",
         lambda header, _batch: checked.append(header.base_offset),
     )
-    cluster = FakeCluster()
-    fake_filled(cluster)
+    cluster = await started()
+    await filled(cluster)
     async with consumer(cluster) as c:
         c.assign([P0])
         for _ in range(4):
@@ -173,11 +200,9 @@ async def test_a_crc_is_computed_once_though_the_batch_waited(
 
 @pytest.mark.parametrize("check_crcs", [True, False])
 async def test_crcs_are_checked_before_a_batch_is_handed_out_if_at_all(check_crcs: bool) -> None:
-    cluster = FakeCluster()
-    state = fake_filled(cluster).partitions[0]
-    damaged = bytearray(state.batches[1])
-    damaged[-2] ^= 0x01
-    state.batches[1] = bytes(damaged)
+    cluster = await started()
+    await filled(cluster)
+    spoil(cluster, 5, flip)
     async with consumer(cluster, check_crcs=check_crcs) as c:
         c.assign([P0])
         if not check_crcs:
@@ -194,11 +219,9 @@ async def test_crcs_are_checked_before_a_batch_is_handed_out_if_at_all(check_crc
 
 async def test_what_comes_before_damage_is_returned_first() -> None:
     """The position is past it: raised away, nobody could get it again."""
-    cluster = FakeCluster()
-    state = fake_filled(cluster).partitions[0]
-    damaged = bytearray(state.batches[1])
-    damaged[-2] ^= 0x01
-    state.batches[1] = bytes(damaged)
+    cluster = await started()
+    await filled(cluster)
+    spoil(cluster, 5, flip)
     async with consumer(cluster) as c:
         c.assign([P0])
         assert [r.offset for r in await c.getmany(timeout_ms=WAIT_MS)] == [0, 1, 2, 3, 4]
@@ -207,8 +230,8 @@ async def test_what_comes_before_damage_is_returned_first() -> None:
 
 
 async def test_what_came_of_one_partition_is_returned_before_the_failure_of_another() -> None:
-    cluster = FakeCluster()
-    fake_filled(cluster, partitions=2)
+    cluster = await started()
+    await filled(cluster, partitions=2)
     async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([P0, ("t", 1)])
         c.seek(P0, 0)
@@ -222,10 +245,9 @@ async def test_what_came_of_one_partition_is_returned_before_the_failure_of_anot
 
 
 async def test_a_batch_of_an_unknown_codec_stops_reading_until_a_seek() -> None:
-    cluster = FakeCluster()
-    state = fake_filled(cluster).partitions[0]
-    header = parse_header(state.batches[1])
-    state.batches[1] = seal(header._replace(attributes=7), state.batches[1][61:])
+    cluster = await started()
+    await filled(cluster)
+    spoil(cluster, 5, lambda header, batch: seal(header._replace(attributes=7), batch[61:]))
     async with consumer(cluster) as c:
         c.assign([P0])
         await take(c, 5)

@@ -1,4 +1,4 @@
-"""The table writer against a fake cluster: where rows go, what stops it, what it says it wrote."""
+"""The table writer against real brokers: where rows go, what stops it, what it says it wrote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.client.arrow_batches import Row, batch_of
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.loop_peers import LoopPeers
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started
 
 from tidelog.client import errors
 from tidelog.client.arrow.table_writer import TableWriter
@@ -17,20 +19,19 @@ from tidelog.client.arrow.write_result import PartitionWriteResult, WriteResult
 from tidelog.client.producing.partitioners import murmur2
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import InvalidRecordError
+from tidelog.net.transport import Transport
 from tidelog.records.records import Record
 from tidelog.v1 import common_pb2
 
-OLD_ID = (1).to_bytes(16)
-"""Of the first topic that a fake cluster makes."""
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
-def writer(cluster: FakeCluster, **options: Any) -> TableWriter:  # options of TableWriter
+def writer(cluster: Transport, **options: Any) -> TableWriter:  # options of TableWriter
     options = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, **options}
     return TableWriter(BOOTSTRAP, transport=cluster, **options)
 
 
-def stored(cluster: FakeCluster, partition: int = 0, topic: str = "t") -> list[Record]:
+def stored(cluster: RealCluster, partition: int = 0, topic: str = "t") -> list[Record]:
     return cluster.topics[topic].partitions[partition].records()
 
 
@@ -44,8 +45,8 @@ def numbered(count: int, *, size: int = 0) -> pa.RecordBatch:
 
 @pytest.mark.parametrize("codec", CODECS)
 async def test_every_column_arrives_as_it_was(codec: str) -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=3)
+    cluster = await started()
+    await cluster.create("t", partitions=3)
     rows = [
         Row(b"a", key=b"k", headers=(("n", b"x"), ("n", None)), partition=2, timestamp=5),
         Row(None, key=None, headers=None, partition=2, timestamp=3),
@@ -62,8 +63,8 @@ async def test_every_column_arrives_as_it_was(codec: str) -> None:
 
 
 async def test_keys_go_where_kafka_would_put_them_unless_a_partition_is_named() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=5)
+    cluster = await started()
+    await cluster.create("t", partitions=5)
     rows = [Row(b"%d" % n, key=b"key-%d" % n) for n in range(50)]
     rows += [Row(b"named", key=b"key-0", partition=4)]
     async with writer(cluster) as w:
@@ -79,8 +80,8 @@ async def test_keys_go_where_kafka_would_put_them_unless_a_partition_is_named() 
 
 
 async def test_rows_without_a_key_fill_batches_of_one_partition_after_the_other() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=4)
+    cluster = await started()
+    await cluster.create("t", partitions=4)
     async with writer(cluster, batch_size=2000) as w:
         await w.write("t", numbered(160, size=100))
         written = await w.flush()
@@ -90,8 +91,8 @@ async def test_rows_without_a_key_fill_batches_of_one_partition_after_the_other(
 
 
 async def test_what_was_written_is_told_once_for_each_flush() -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=2)
+    cluster = await started()
+    await cluster.create("t", partitions=2)
     async with writer(cluster) as w:
         rows = [Row(b"%d" % n, partition=n % 2) for n in range(7)]
         await w.write("t", batch_of(rows, "value", "partition"))
@@ -109,8 +110,8 @@ async def test_what_was_written_is_told_once_for_each_flush() -> None:
 
 
 async def test_small_writes_are_gathered_into_large_batches() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with writer(cluster) as w:
         for n in range(100):
             await w.write("t", values(b"%d" % n))
@@ -120,7 +121,7 @@ async def test_small_writes_are_gathered_into_large_batches() -> None:
 
 
 async def test_what_is_gathered_over_all_topics_is_bounded() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with writer(cluster, gather_bytes=1000) as w:
         for n in range(10):
             await w.write(f"t{n}", values(bytes(150)))
@@ -129,8 +130,8 @@ async def test_what_is_gathered_over_all_topics_is_bounded() -> None:
 
 
 async def test_the_buffer_is_bounded_and_waits_for_the_brokers() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     limits = {"batch_size": 1000, "max_request_size": 2000, "buffer_memory": 4000}
     async with writer(cluster, **limits) as w:
         most = 0
@@ -143,8 +144,8 @@ async def test_the_buffer_is_bounded_and_waits_for_the_brokers() -> None:
 
 
 async def test_rows_are_stored_once_and_in_order_whatever_answer_is_lost() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     lost = errors.CallFailedError("the connection broke")
     async with writer(cluster, batch_size=1000) as w:
         for n in range(10):
@@ -156,13 +157,13 @@ async def test_rows_are_stored_once_and_in_order_whatever_answer_is_lost() -> No
 
 
 async def test_it_goes_on_at_the_next_leader() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with writer(cluster) as w:
         await w.write("t", values(b"before"))
         await w.flush()
         leader = cluster.topics["t"].partitions[0].leader_id
-        cluster.move("t", 0, leader_id=(leader or 0) % 3 + 1)
+        await cluster.move("t", 0, leader_id=(leader or 0) % 3 + 1)
         await w.write("t", values(b"after"))
         written = await w.flush()
     assert written.partitions == {TopicPartition("t", 0): PartitionWriteResult(1, 1, 1)}
@@ -171,22 +172,26 @@ async def test_it_goes_on_at_the_next_leader() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 async def test_whatever_befalls_the_brokers_each_row_is_stored_once_and_in_order(seed: int) -> None:
-    cluster, source = FakeCluster(), random.Random(seed)
-    cluster.create("t", partitions=6)
+    cluster, source = await started(), random.Random(seed)
+    await cluster.create("t", partitions=6)
     broke = errors.CallFailedError("the connection broke")
 
     def befall() -> None:
         match source.randrange(4):
             case 0:
-                living = [node_id for node_id, is_alive in cluster.alive.items() if is_alive]
-                cluster.move("t", source.randrange(6), leader_id=source.choice(living))
+                number = source.randrange(6)
+                isr = cluster.topics["t"].partitions[number].image.isr
+                living = [one for one in isr if one not in killed]
+                cluster.move("t", number, leader_id=source.choice(living))
             case 1:
                 cluster.mishaps.append(Mishap("Produce", error=broke, is_after_work=True))
             case 2:
                 cluster.mishaps.append(Mishap("Produce", error=broke))
-            case _ if all(cluster.alive.values()):
-                cluster.kill(source.choice(list(cluster.alive)))
+            case _ if not killed:
+                killed.append(source.choice(list(ADDRESSES)))
+                cluster.kill(killed[0])
 
+    killed: list[int] = []
     async with writer(cluster, batch_size=600) as w:
         for turn in range(12):
             rows = [Row(b"%d" % (turn * 30 + at), partition=at % 6) for at in range(30)]
@@ -195,6 +200,7 @@ async def test_whatever_befalls_the_brokers_each_row_is_stored_once_and_in_order
             for _ in range(source.randrange(30)):
                 await asyncio.sleep(0)
         written = await w.flush()
+    await cluster.rest()
     assert written.records == 360
     for partition in range(6):
         expected = [b"%d" % n for n in range(360) if n % 6 == partition]
@@ -202,8 +208,8 @@ async def test_whatever_befalls_the_brokers_each_row_is_stored_once_and_in_order
 
 
 async def test_a_batch_the_topic_finds_too_large_is_split() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.MESSAGE_TOO_LARGE))
     async with writer(cluster) as w:
         await w.write("t", numbered(30))
@@ -214,8 +220,8 @@ async def test_a_batch_the_topic_finds_too_large_is_split() -> None:
 
 
 async def test_flush_raises_the_first_error_and_the_next_one_does_not() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_RECORD))
     async with writer(cluster) as w:
         await w.write("t", values(b"refused"))
@@ -227,8 +233,8 @@ async def test_flush_raises_the_first_error_and_the_next_one_does_not() -> None:
 
 
 async def test_write_raises_what_became_of_earlier_rows_and_flush_says_it_again() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_RECORD))
     async with writer(cluster, batch_size=200, max_request_size=200) as w:
         await w.write("t", numbered(10, size=50))
@@ -241,8 +247,8 @@ async def test_write_raises_what_became_of_earlier_rows_and_flush_says_it_again(
 
 
 async def test_leaving_the_block_flushes_and_raises() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_RECORD))
     with pytest.raises(InvalidRecordError):
         async with writer(cluster) as w:
@@ -252,8 +258,8 @@ async def test_leaving_the_block_flushes_and_raises() -> None:
 
 
 async def test_after_an_exception_in_the_block_nothing_more_is_sent() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
 
     async def interrupted() -> None:
         async with writer(cluster) as w:
@@ -266,9 +272,9 @@ async def test_after_an_exception_in_the_block_nothing_more_is_sent() -> None:
 
 
 async def test_a_cancelled_write_loses_none_of_the_rows_it_took() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    cluster.move("t", 0, leader_id=None)
+    cluster = await started()
+    await cluster.create("t")
+    await cluster.move("t", 0, leader_id=None)
     limits = {"batch_size": 1000, "max_request_size": 1000, "buffer_memory": 2000}
     async with writer(cluster, **limits) as w:
         task = asyncio.create_task(w.write("t", numbered(100, size=100)))
@@ -278,20 +284,20 @@ async def test_a_cancelled_write_loses_none_of_the_rows_it_took() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        cluster.move("t", 0, leader_id=1)
+        await cluster.move("t", 0, leader_id=1)
         assert (await w.flush()).records == 100
     assert [r.value for r in stored(cluster)] == numbered(100, size=100)["value"].to_pylist()
 
 
 async def test_a_buffer_that_stays_full_is_an_error_of_write_and_of_flush() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    cluster.move("t", 0, leader_id=None)
+    cluster = await started()
+    await cluster.create("t")
+    await cluster.move("t", 0, leader_id=None)
     limits = {"batch_size": 1000, "max_request_size": 1000, "buffer_memory": 2000}
     async with writer(cluster, max_block_ms=20, **limits) as w:
         with pytest.raises(errors.BufferExhaustedError):
             await w.write("t", numbered(100, size=100))
-        cluster.move("t", 0, leader_id=1)
+        await cluster.move("t", 0, leader_id=1)
         with pytest.raises(errors.BufferExhaustedError):
             await w.flush()
         stored_by_then = len(stored(cluster))
@@ -301,28 +307,31 @@ async def test_a_buffer_that_stays_full_is_an_error_of_write_and_of_flush() -> N
 
 
 async def test_rows_for_a_topic_that_was_made_anew_meanwhile_fail() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with writer(cluster) as w:
         await w.write("t", values(b"first"))
         await w.flush()
         await w.write("t", values(b"for the old one"))
-        cluster.create("t")
+        await cluster.delete("t")
+        await cluster.create("t")
         with pytest.raises(errors.KafkaError, match="was deleted after the record was accepted"):
             await w.flush()
     assert stored(cluster) == []
 
 
 async def test_rows_gathered_for_the_old_topic_do_not_go_to_the_new_one() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with writer(cluster) as w:
         await w.write("t", values(b"for the old one"))
-        cluster.create("t")
+        old_id = cluster.topics["t"].topic_id
+        await cluster.delete("t")
+        await cluster.create("t")
         routing = w._engine.routing
         routing.request_refresh()
         async with asyncio.timeout(5):
-            while not routing.metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
+            while not routing.metadata.is_gone("t", old_id):  # noqa: ASYNC110  # a refresh
                 await asyncio.sleep(0)
         await w.write("t", values(b"for the new one"))
         with pytest.raises(errors.KafkaError, match="was deleted after the record was accepted"):
@@ -358,8 +367,8 @@ async def test_rows_gathered_for_the_old_topic_do_not_go_to_the_new_one() -> Non
 async def test_what_no_record_can_hold_is_refused_by_name_and_nothing_is_taken(
     batch: dict[str, pa.Array], complaint: str
 ) -> None:
-    cluster = FakeCluster()
-    cluster.create("t", partitions=2)
+    cluster = await started()
+    await cluster.create("t", partitions=2)
     async with writer(cluster) as w:
         with pytest.raises(ValueError, match=complaint):
             await w.write("t", pa.record_batch(batch))
@@ -368,15 +377,15 @@ async def test_what_no_record_can_hold_is_refused_by_name_and_nothing_is_taken(
 
 async def test_a_column_that_is_there_twice_is_refused() -> None:
     batch = pa.record_batch([pa.array([b"a"]), pa.array([b"b"])], names=["value", "value"])
-    async with writer(FakeCluster()) as w:
+    async with writer(LoopPeers({})) as w:
         with pytest.raises(ValueError, match="column 'value' is there 2 times"):
             await w.write("t", batch)
 
 
 @pytest.mark.parametrize("rows_before", [0, 3])
 async def test_a_record_above_the_request_limit_is_refused_by_its_row(rows_before: int) -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     limits = {"batch_size": 1000, "max_request_size": 1000}
     async with writer(cluster, gather_bytes=900, **limits) as w:
         with pytest.raises(errors.MessageTooLargeError, match=f"row {rows_before} .* above 939"):
@@ -385,15 +394,15 @@ async def test_a_record_above_the_request_limit_is_refused_by_its_row(rows_befor
 
 
 async def test_a_missing_topic_is_an_error_of_write() -> None:
-    cluster = FakeCluster(auto_create=False)
+    cluster = await started(auto_create=False)
     async with writer(cluster, max_block_ms=20) as w:
         with pytest.raises(errors.KafkaError, match="'none' does not exist"):
             await w.write("none", values(b"v"))
 
 
 async def test_with_acks_0_nobody_knows_the_offsets() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await started()
+    await cluster.create("t")
     async with writer(cluster, acks=0) as w:
         await w.write("t", values(b"v"))
         written = await w.flush()
@@ -402,6 +411,6 @@ async def test_with_acks_0_nobody_knows_the_offsets() -> None:
 
 def test_limits_that_cannot_hold_are_refused() -> None:
     with pytest.raises(ValueError, match="gather_bytes=0"):
-        TableWriter(BOOTSTRAP, transport=FakeCluster(), gather_bytes=0)
+        TableWriter(BOOTSTRAP, transport=LoopPeers({}), gather_bytes=0)
     with pytest.raises(ValueError, match="enable_idempotence"):
-        TableWriter(BOOTSTRAP, transport=FakeCluster(), acks=1, enable_idempotence=True)
+        TableWriter(BOOTSTRAP, transport=LoopPeers({}), acks=1, enable_idempotence=True)

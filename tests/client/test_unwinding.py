@@ -8,9 +8,8 @@ from contextlib import aclosing
 from typing import Any, cast
 
 import pytest
-from tests.client.consumer_cases import WAIT_MS, consumer, turns
-from tests.client.fake_cases import fake_filled
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.consumer_cases import WAIT_MS, consumer, filled, turns
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, start_all
 from tests.stubborn import Stubborn
 
 from tidelog.client import Producer, errors, unwinding
@@ -57,7 +56,7 @@ async def test_nothing_to_end_is_no_wait() -> None:
     await unwind([])
 
 
-class StubbornCluster(FakeCluster):
+class StubbornCluster(RealCluster):
     """Neither the look-up of offsets nor the opening of a stream heeds a cancellation."""
 
     def __init__(self, stubborn: Stubborn, *, where: str) -> None:
@@ -75,7 +74,7 @@ class StubbornCluster(FakeCluster):
         await self._hold(method.name)
         return await super().call(address, method, request, timeout_ms=timeout_ms)
 
-    async def open_stream(self, address: str, method: Method[Any, Any]) -> Any:  # a FakeStream
+    async def open_stream(self, address: str, method: Method[Any, Any]) -> Any:  # of either kind
         await self._hold(method.name)
         return await super().open_stream(address, method)
 
@@ -88,8 +87,8 @@ class StubbornCluster(FakeCluster):
 async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_a_consumers_close(
     stubborn: Stubborn, where: str
 ) -> None:
-    cluster = StubbornCluster(stubborn, where=where)
-    fake_filled(cluster)
+    cluster = await start_all(StubbornCluster(stubborn, where=where))
+    await filled(cluster)
     c = consumer(cluster)
     c.assign([("t", 0)])
     reading = asyncio.create_task(c.getmany(timeout_ms=WAIT_MS))
@@ -99,12 +98,12 @@ async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_a_consumers_cl
     assert await reading == []
     stubborn.released.set()
     await turns(50)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert cluster.tasks_of_clients() == set()
 
 
 async def test_a_stream_that_opens_after_a_producers_close_is_closed(stubborn: Stubborn) -> None:
-    cluster = StubbornCluster(stubborn, where="ProduceStream")
-    fake_filled(cluster)
+    cluster = await start_all(StubbornCluster(stubborn, where="ProduceStream"))
+    await filled(cluster)
     p = Producer(BOOTSTRAP, transport=cluster)
     outcome = await p.submit("t", value=b"v")
     await stubborn.began.wait()
@@ -113,7 +112,7 @@ async def test_a_stream_that_opens_after_a_producers_close_is_closed(stubborn: S
     assert isinstance(outcome.exception(), errors.ClientClosedError)
     stubborn.released.set()
     await turns(50)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert cluster.tasks_of_clients() == set()
     assert not cluster.requests("Produce")
 
 
