@@ -303,12 +303,14 @@ async def read(bootstrap: str, topic: str) -> None:
         interceptors=[floods],
         request_timeout_ms=5_000,
         api_timeout_ms=30_000,
+        metadata_max_age_ms=60_000,
         retry_backoff_ms=20,
         retry_backoff_max_ms=500,
     ) as consumer:
         partitions = [TopicPartition(topic, p) for p in await consumer.partitions_for(topic)]
-        consumer.assign(partitions)
+        await consumer.subscribe(pattern=f"{topic}$")  # or topics=[topic]: those added later, too
         assert consumer.assignment() == set(partitions)
+        consumer.assign(partitions)
         await read_lists(consumer)
         await move_about(consumer, partitions)
         await read_batches(consumer, partitions)

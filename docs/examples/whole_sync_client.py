@@ -77,8 +77,9 @@ def read(bootstrap: str, topic: str) -> None:
     """Lists, batches and single records of the same consumer."""
     with Consumer(bootstrap, value_deserializer=number_of_bytes) as consumer:
         partitions = [TopicPartition(topic, one) for one in consumer.partitions_for(topic)]
-        consumer.assign(partitions)
+        consumer.subscribe([topic])
         assert consumer.assignment() == set(partitions)
+        consumer.assign(partitions)
         read_lists(consumer)
         move_about(consumer, partitions)
         consumer.assign(partitions[:1])
