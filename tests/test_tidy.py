@@ -1,5 +1,7 @@
 """The layers and rules R1 to R9 of docs/ARCHITECTURE.md, read from the source with `ast`.
 
+R7, on words, is in `test_tidy_words`.
+
 Every rule is a function from a module to complaints: applied to the whole tree, and shown to bite
 on small counterexamples. Nothing here imports the code it reads.
 """
@@ -7,9 +9,7 @@ on small counterexamples. Nothing here imports the code it reads.
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -135,11 +135,6 @@ THREADED = (
 )
 THREAD_LIBRARIES = frozenset({"threading", "_thread", "concurrent", "multiprocessing", "mmap"})
 THREAD_CALLS = frozenset({"to_thread", "run_in_executor", "fsync", "fdatasync"})
-
-# R7: docstrings begin with a noun phrase or a verb; tests are free.
-ROOMS_IN_PLAIN_ENGLISH = frozenset({*ALLOWED, "tools", "docs"})
-ELLIPTIC_START = re.compile(r"(What|One|Of|Who|Where|All|Whether|How)\b")
-UNIDIOMATIC = re.compile(r"\b(anew|whoever)\b", re.IGNORECASE)
 
 # R9: the broker serves plain requests (decision 0044); a follower is a client of gRPC.
 DATA_MESSAGE = re.compile(r"tidelog\.v1\.data_pb2(\.\w*(Produce(?!r)|Fetch|Forgotten)\w*)?")
@@ -299,24 +294,6 @@ def thread_complaints(module: Module) -> list[str]:
     ]
 
 
-def word_complaints(module: Module) -> list[str]:
-    """R7."""
-    if module.package not in ROOMS_IN_PLAIN_ENGLISH:
-        return []
-    docs = [
-        (node.lineno, node.value.value)
-        for node in module.nodes
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    ]
-    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
-    comments = [(one.start[0], one.string) for one in tokens if one.type == tokenize.COMMENT]
-    found = [(line, start[0]) for line, text in docs if (start := ELLIPTIC_START.match(text))]
-    found += [(line, word) for line, text in docs + comments for word in UNIDIOMATIC.findall(text)]
-    return [f"{module.path}:{line}: words: {word!r}" for line, word in sorted(found)]
-
-
 def constructor_complaints(module: Module) -> list[str]:
     """R8."""
     found = []
@@ -366,7 +343,6 @@ Rule = Callable[[Module], list[str]]
         (size_complaints, EVERYTHING),
         (thread_complaints, PRODUCT),
         (constructor_complaints, PRODUCT),
-        (word_complaints, EVERYTHING),
         (message_complaints, PRODUCT),
     ],
     ids=[
@@ -377,7 +353,6 @@ Rule = Callable[[Module], list[str]]
         "R5-sizes",
         "R6-threads",
         "R8-constructors",
-        "R7-words",
         "R9-messages",
     ],
 )
@@ -453,13 +428,6 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
         (thread_complaints, "raft/tidelog/raft/wal.py", "asyncio.to_thread(f)"),
         (thread_complaints, "raft/tidelog/raft/wal.py", "from asyncio import to_thread"),
         (thread_complaints, "cli/tidelog/cli/x.py", "import os\nos.fsync(1)"),
-        (word_complaints, "log/tidelog/log/x.py", '"""What a log does."""'),
-        (word_complaints, "raft/tidelog/raft/x.py", 'class A:\n    """Of one node."""'),
-        (word_complaints, "net/tidelog/net/x.py", 'x = 1\n"""Where it\nis."""'),
-        (word_complaints, "broker/tidelog/broker/x.py", "# The log is opened anew.\nx = 1"),
-        (word_complaints, "records/tidelog/records/x.py", '"""Records, for whoever reads."""'),
-        (word_complaints, "client/tidelog/client/x.py", '"""Whether it is open."""'),
-        (word_complaints, "tools/x.py", '"""All of it."""'),
         (message_complaints, "broker/tidelog/broker/x.py", "from tidelog.v1 import data_pb2"),
         (message_complaints, READER, "from tidelog.v1.data_pb2 import PartitionFetchResult"),
         (message_complaints, READER, "from tidelog.v1.data_pb2 import ProduceRequest"),
@@ -487,9 +455,6 @@ def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None
         (builder_complaints, "node/tidelog/node/server.py", "QuorumController(log=log)"),
         (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * FILE_LINES_MAX),
         (thread_complaints, "core/tidelog/core/system.py", "import threading, mmap"),
-        (word_complaints, "log/tidelog/log/x.py", '"""Offsets of one log."""\nx = "What?"'),
-        (word_complaints, "log/tidelog/log/x.py", '"""Allocation of a renewed log."""'),
-        (word_complaints, "tests/client/x.py", '"""What a client does anew."""'),
         (message_complaints, READER, "from tidelog.v1.data_pb2 import ListOffsetsRequest"),
         (message_complaints, READER, "from tidelog.v1.data_pb2 import InitProducerIdRequest"),
         (message_complaints, CLIENTS_OF_BROKERS[0], "from tidelog.v1.data_pb2 import FetchRequest"),
