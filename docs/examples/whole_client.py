@@ -452,6 +452,8 @@ def advice_on_answer(error: errors.KafkaError) -> str:
 async def close_by_hand(bootstrap: str) -> None:
     """`async with` closes; without it, close whatever was made. Both end in time."""
     producer, consumer, admin = Producer(bootstrap), Consumer(bootstrap), Admin(bootstrap)
+    await asyncio.gather(producer.start(), consumer.start(), admin.start())  # as `async with`
+    await asyncio.gather(producer.stop(), consumer.stop(), admin.stop())
     await producer.close(timeout_ms=1_000)
     await consumer.close()
     await admin.close()

@@ -130,6 +130,12 @@ def clear_up(admin: Admin, topic: str) -> None:
 def close_by_hand(bootstrap: str) -> None:
     """`with` closes; without it, close whatever was made."""
     producer, consumer, admin = Producer(bootstrap), Consumer(bootstrap), Admin(bootstrap)
+    producer.start()  # as `with`
+    producer.stop()
+    consumer.start()
+    consumer.stop()
+    admin.start()
+    admin.stop()
     producer.close(timeout_ms=1_000)
     consumer.close()
     admin.close()

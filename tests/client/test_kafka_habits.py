@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
 
-from tidelog.client import Admin, Consumer, Producer, sync
+from tidelog.client import Admin, Consumer, Producer, errors, sync
 from tidelog.records.records import iter_records
 
 CLIENTS: dict[str, Callable[..., Any]] = {  # three constructors
@@ -68,3 +68,21 @@ async def test_brokers_are_named_exactly_once(name: str) -> None:
     for given in ({}, {"bootstrap": BOOTSTRAP, "bootstrap_servers": BOOTSTRAP}):
         with pytest.raises(TypeError, match="name the brokers once"):
             CLIENTS[name](transport=FakeCluster(), **given)
+
+
+async def test_start_and_stop_stand_beside_the_context_manager() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    producer = Producer(BOOTSTRAP, transport=cluster)
+    await producer.start()
+    later = await producer.submit("t", b"value")
+    await producer.stop()
+    assert (await later).offset == 0
+    assert stored(cluster) == [(None, b"value")]
+    with pytest.raises(errors.ClientClosedError):
+        await producer.send("t", b"value")
+    consumer = Consumer(BOOTSTRAP, transport=cluster)
+    await consumer.start()
+    await consumer.stop()
+    with pytest.raises(errors.ClientClosedError):
+        await consumer.partitions_for("t")

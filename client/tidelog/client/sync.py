@@ -286,10 +286,19 @@ class _SyncClient(Generic[Client]):
             raise
 
     def __enter__(self) -> Self:
-        self._loop.run(self._client.__aenter__())
+        self.start()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start, as `with` does."""
+        self._loop.run(self._client.__aenter__())
+
+    def stop(self) -> None:
+        """Close, as leaving `with` does."""
+
         def leave() -> Coroutine[Any, Any, None]:
             return self._client.__aexit__(None, None, None)
 

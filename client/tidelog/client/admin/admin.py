@@ -108,9 +108,17 @@ class Admin:
         )
 
     async def __aenter__(self) -> Self:
+        await self.start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Do what `async with` does: nothing yet, since brokers are called when needed."""
+
+    async def stop(self) -> None:
+        """Close, as leaving `async with` does."""
         await self.close()
 
     async def close(self) -> None:

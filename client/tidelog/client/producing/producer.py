@@ -141,10 +141,18 @@ class Producer(Generic[K, V]):
         self._interceptors = ProducerInterceptors(interceptors or ())
 
     async def __aenter__(self) -> Self:
-        self._engine.start()
+        await self.start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Start sending, as `async with` does; no broker is called before the first record."""
+        self._engine.start()
+
+    async def stop(self) -> None:
+        """Close, as leaving `async with` does: flush for at most `close_timeout_ms`."""
         await self.close(timeout_ms=self.close_timeout_ms)
 
     async def send(
