@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from tests.chaos.fault_cluster_port import FOLDER, FakeSocketPort
+from tests.chaos.fault_cluster_port import FOLDER, TOPIC, FakeSocketPort
 from tests.log.partition_logs import batch
 from tests.virtual_time import Told
 
 from tidelog.chaos.faults.bit_flip import Flip
-from tidelog.chaos.faults.budget import Claims, DamageBudget
+from tidelog.chaos.faults.budget import Budget, Claims, Replica
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import EmptyDisk
+from tidelog.chaos.faults.port_budget import budget_of
 from tidelog.chaos.faults.storm import Storm
 from tidelog.chaos.faults.storm_plan import (
     AT_ONCE_MAX,
@@ -155,55 +156,103 @@ def test_the_same_seed_strikes_the_same(told: Told) -> None:
     assert clusters[0].told == clusters[1].told
 
 
-def test_an_open_wound_leaves_no_room_though_all_are_in_sync() -> None:
-    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=2)
-
-    assert budget.take(cluster, 4) is not None
-    assert budget.take(cluster, 4) is None
-    assert budget.take(cluster, 5) is None
+def _budget(min_insync_replicas: int = 2) -> tuple[FakeSocketPort, Budget]:
+    cluster = _cluster()
+    return cluster, budget_of(cluster, min_insync_replicas=min_insync_replicas)
 
 
-def test_a_wound_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
-    cluster, budget, fault = _cluster(), DamageBudget(min_insync_replicas=2), EmptyDisk(4)
-    wound = budget.take(cluster, 4)
-    assert wound is not None
-    budget.close(wound, needs_start=True)
-    assert budget.impaired(cluster) == [4]  # in the ISR, as far as controllers know
+def _replica(node_id: int) -> Replica:
+    return Replica(node_id, TOPIC, 0)
+
+
+def test_damage_that_is_being_done_leaves_no_room_though_all_are_in_sync() -> None:
+    _, budget = _budget()
+
+    assert budget.take(_replica(4))
+    assert not budget.take(_replica(4))
+    assert not budget.take(_replica(5))
+
+
+def test_damage_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
+    (cluster, budget), fault = _budget(), EmptyDisk(4)
+    assert budget.take(_replica(4))
+    budget.close(_replica(4), needs_start=True)
+    assert not budget.take(_replica(5)), "4 is in the ISR, as far as controllers know"
 
     told(fault.inject(Scene(cluster)))
-    assert budget.impaired(cluster) == [4]
+    assert not budget.may_damage(5, TOPIC, 0)
     told(fault.heal(Scene(cluster)))
 
-    assert budget.impaired(cluster) == []
+    assert budget.take(_replica(5))
 
 
-def test_a_flip_is_a_wound_until_it_is_wrong_no_more(told: Told) -> None:
-    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=2)
-    wound = budget.take(cluster, 4)
-    assert wound is not None
+def test_a_start_during_the_fault_is_newer_than_the_damage(told: Told) -> None:
+    cluster, budget = _budget()
+    assert budget.take(_replica(4))
+    told(cluster.kill(4))
+    told(cluster.start(4))
+    assert not budget.take(_replica(5)), "the fault is still at work"
+    budget.close(_replica(4), needs_start=True)
+
+    assert budget.take(_replica(5))
+
+
+def test_a_flip_counts_until_the_byte_is_right_again(told: Told) -> None:
+    cluster, budget = _budget()
+    assert budget.take(_replica(4))
     good = cluster.content(4, LOG_PATH)
     told(cluster.flip(4, LOG_PATH, 30, 1))
     flip = Flip(4, LOG_PATH, 30, cluster.content(4, LOG_PATH)[30])
-    budget.close(wound, flip, needs_start=False)
+    budget.close(_replica(4), flip, needs_start=False)
 
-    assert budget.impaired(cluster) == [4]
+    assert not budget.take(_replica(5))
     cluster.stored[4, LOG_PATH] = good
-    assert budget.impaired(cluster) == []
+    assert budget.take(_replica(5))
 
 
-@pytest.mark.parametrize("min_insync_replicas", [1, 2])
-def test_nobody_is_damaged_who_may_be_the_last_to_know(min_insync_replicas: int) -> None:
-    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=min_insync_replicas)
-    cluster.become(isr=(4, 5) if min_insync_replicas == 2 else (4, 5, 6))
+@pytest.mark.parametrize(
+    ("min_insync_replicas", "isr", "is_taken"),
+    [
+        (1, (4, 5, 6), False),
+        (2, (4, 5), False),
+        (2, (5, 6), False),
+        (2, (4, 5, 6), True),
+        (3, (4, 5), False),
+    ],
+)
+def test_nobody_is_damaged_who_may_be_the_last_to_know(
+    min_insync_replicas: int, isr: tuple[int, ...], *, is_taken: bool
+) -> None:
+    cluster, budget = _budget(min_insync_replicas)
+    cluster.become(isr=isr)
 
-    assert budget.take(cluster, 4) is None
+    assert budget.take(_replica(4)) == is_taken
 
 
-def test_without_a_controller_nobody_knows_who_is_in_sync() -> None:
-    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=2)
+def test_of_three_that_must_acknowledge_two_may_be_damaged_but_none_twice() -> None:
+    _, budget = _budget(min_insync_replicas=3)
+
+    assert [budget.take(_replica(one)) for one in (4, 4, 5, 6)] == [True, False, True, False]
+
+
+def test_without_a_controller_nobody_knows_who_is_in_sync(told: Told) -> None:
+    cluster, budget = _budget()
+    known, cluster.controller_id = cluster.controller_id, None
+    assert not budget.take(_replica(4))
+
+    cluster.controller_id = known
+    assert budget.take(_replica(4))
+    budget.close(_replica(4), needs_start=False)
     cluster.controller_id = None
+    budget.look()
+    cluster.controller_id = known
+    told(cluster.kill(4))
+    assert not budget.may_damage(5, TOPIC, 0), "nothing healed while nobody could say so"
 
-    assert budget.take(cluster, 4) is None
+
+def test_a_storm_knows_how_many_must_acknowledge(told: Told) -> None:
+    with pytest.raises(FaultError, match=r"min\.insync\.replicas is no 0"):
+        told(Storm(1, 5.0, min_insync_replicas=0).inject(Scene(_cluster())))
 
 
 def test_a_claimed_node_is_free_again_however_its_fault_ends() -> None:

@@ -2,8 +2,8 @@
 
 A flip in a log heals when the node finds it: it reads (scrub, fetch), reports to the controllers,
 and fetches again. Other files are read at a start only: flip those while the node is down
-(`Together` with `Kill`). Files that are rebuilt from the log (`HARMLESS`) may always be flipped; a
-`DamageBudget` decides on the rest.
+(`Together` with `Kill`). Files that are rebuilt from the log (`HARMLESS`) may always be flipped;
+the `Budget` decides on the rest.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Terminate(NodeFault):
 class EmptyDisk(NodeFault):
     """The process is killed, its disk replaced by an empty one; it is down until healed.
 
-    What the node had acknowledged is gone from it: a `DamageBudget` says whether that may be.
+    What the node had acknowledged is gone from it: the `Budget` says whether that may be.
     Healed, it fetches everything from the others.
     """
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tidelog.chaos.faults.bit_flip import BitFlip, Flip
-from tidelog.chaos.faults.budget import Claims, DamageBudget
+from tidelog.chaos.faults.budget import Budget, Claims, Replica
 from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
+from tidelog.chaos.faults.port_budget import budget_of
 from tidelog.chaos.faults.storm_plan import MENU, TOXICS, Strike, draw
 from tidelog.chaos.faults.storm_victims import Target, target_of
 from tidelog.chaos.faults.together import Together
@@ -38,7 +39,7 @@ class Storm:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
-        budget = DamageBudget(min_insync_replicas=self.min_insync_replicas)
+        budget = budget_of(scene.cluster, min_insync_replicas=self.min_insync_replicas)
         for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(scene)):
             try:
                 async with asyncio.TaskGroup() as group:
@@ -56,7 +57,7 @@ class Storm:
             return self.kinds
         return (*MENU, *TOXICS) if isinstance(scene.cluster, BehindProxies) else MENU
 
-    async def _strike(self, scene: Scene, strike: Strike, budget: DamageBudget) -> None:
+    async def _strike(self, scene: Scene, strike: Strike, budget: Budget) -> None:
         await asyncio.sleep(strike.after_s)
         target = target_of(strike, scene.cluster, held=self._claims.node_ids)
         if target is None:
@@ -68,21 +69,21 @@ class Storm:
             return  # Nobody leads at the moment, or there is no such file yet.
 
     async def _let_it_strike(
-        self, scene: Scene, strike: Strike, target: Target, budget: DamageBudget
+        self, scene: Scene, strike: Strike, target: Target, budget: Budget
     ) -> None:
-        wound = None
+        taken = None
         if target.is_lossy and target.node_id is not None:
-            wound = budget.take(scene.cluster, target.node_id)
-            if wound is None:
+            taken = Replica(target.node_id, scene.cluster.topic, 0)
+            if not budget.take(taken):
                 return
         try:
             async with lasting(scene, target.fault):
                 self.struck.append(strike.kind)
                 await asyncio.sleep(strike.last_s)
         finally:
-            if wound is not None:
+            if taken is not None:
                 flips = _flips(target.fault)
-                budget.close(wound, *flips, needs_start=target.needs_start)
+                budget.close(taken, *flips, needs_start=target.needs_start)
 
 
 def _flips(fault: Fault) -> list[Flip]:

@@ -4,7 +4,7 @@ A killed process loses nothing, so the power is made of three: the process is ki
 of its replica loses its end, and the record of the last start (`start.properties`) is gone. The
 node starts as one that may have lost everything, and is out of ISR and ELR until it has caught up
 (decision 0013). A torn batch alone would look like a write nobody was answered. What it had
-acknowledged may be gone from it: a `DamageBudget` says whether that may be.
+acknowledged may be gone from it: the `Budget` says whether that may be.
 """
 
 from __future__ import annotations

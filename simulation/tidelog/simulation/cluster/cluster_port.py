@@ -23,10 +23,9 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.node.server import METADATA_DIRECTORY
 from tidelog.raft.wal import FILE_NAME
-from tidelog.simulation.cluster.budget import folder_of, partition_of
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
 from tidelog.simulation.cluster.fault_actions import FaultActions
-from tidelog.simulation.cluster.inside import active_controller
+from tidelog.simulation.cluster.inside import active_controller, folder_of, partition_of
 from tidelog.simulation.engine.disk import SimDisk
 from tidelog.simulation.engine.late_calls import LateCalls
 from tidelog.simulation.engine.network import Host

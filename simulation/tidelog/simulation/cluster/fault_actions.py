@@ -1,6 +1,6 @@
 """Actions that all faults and scenarios are made of: the victim, the act, how long it lasts.
 
-Owns the primitives, and that each is taken back; which of them may happen is up to `FaultBudget`.
+Owns the primitives, and that each is taken back; which of them may happen is up to the `Budget`.
 """
 
 from __future__ import annotations

@@ -15,12 +15,26 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.records.batch import HEADER_BYTES, BatchHeader, parse_header
-from tidelog.simulation.cluster.cluster import Machine, SimCluster
+from tidelog.simulation.cluster.cluster import DATA_DIRECTORY, Machine, SimCluster
 from tidelog.simulation.engine.disk import SimDisk
 
 NOTHING_KNOWN: Mapping[int, BatchHeader] = {}
 _UNGUARDED = range(8, 16)
 """Bytes of a batch behind the base offset, which must continue the log, before the magic byte."""
+
+
+# A replica's folder
+
+
+def folder_of(topic: str, partition: int) -> str:
+    """The folder of a replica on its node's disk."""
+    return f"{DATA_DIRECTORY}/{topic}-{partition}"
+
+
+def partition_of(path: str) -> tuple[str, int]:
+    """The topic and the partition of a file in a replica's folder."""
+    topic, _, partition = path.split("/")[-2].rpartition("-")
+    return topic, int(partition)
 
 
 # A log's batches

@@ -14,9 +14,13 @@ from tidelog.chaos.faults.power import EndAtWrite, PowerCut
 from tidelog.chaos.faults.slow_disks import SlowDisks
 from tidelog.chaos.story.scene import Scene
 from tidelog.log.file_names import LOG
-from tidelog.simulation.cluster.budget import folder_of
 from tidelog.simulation.cluster.fault_actions import FaultActions
-from tidelog.simulation.cluster.inside import has_failed_log, is_unguarded, vouched_bytes
+from tidelog.simulation.cluster.inside import (
+    folder_of,
+    has_failed_log,
+    is_unguarded,
+    vouched_bytes,
+)
 
 OPERATIONS_MAX = 80
 

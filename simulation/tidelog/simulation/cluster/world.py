@@ -9,12 +9,13 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tidelog.chaos.faults.budget import Budget
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.history.history import History, Poll, Send
 from tidelog.metadata.image import MetadataImage
-from tidelog.simulation.cluster.budget import FaultBudget
+from tidelog.simulation.cluster.budget_view import SimBudgetView
 from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster, SimClusterConfig
 from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.inside import has_failed_log, newest_image
@@ -60,7 +61,7 @@ class World:
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)
         self.history = History(lossy_topics={one.name for one in config.topics if one.is_lossy})
         self.observer = Observer(self.cluster, findings.coverage)
-        self.budget = FaultBudget(self.cluster, config, findings.coverage)
+        self.budget = Budget(SimBudgetView(self.cluster, config, self.happened))
         self.cluster.on_power_lost = self.budget.note_cut
         self.invariants = Invariants(self.cluster, findings.report)
         self.cluster.scheduler.after_step = self._after_step
