@@ -21,11 +21,11 @@ import pytest
 
 import tidelog.simulation.cluster
 from tests.product_bounds import Bound, bounds_in, product_bounds
+from tidelog.chaos.faults.drawer import Span
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster import late_calls
 from tidelog.simulation.cluster.endless_faults import SPANS, EndlessFaults
-from tidelog.simulation.cluster.fault_actions import Span
 from tidelog.simulation.cluster.late_calls import LateCallFaults
 
 TESTS = Path(__file__).resolve().parent
@@ -134,7 +134,7 @@ def test_the_table_holds_nothing_that_the_product_has_not() -> None:
 def test_every_span_is_that_of_a_fault_that_may_strike() -> None:
     stage = cast("Any", SimpleNamespace(world=None))
     assert set(EndlessFaults(stage, SeededRandom(0), stage).kinds) == set(SPANS), "none is left out"
-    assert set(LateCallFaults(stage).kinds) >= set(late_calls.SPANS)
+    assert {kind.name for kind in LateCallFaults(stage).kinds} >= set(late_calls.SPANS)
     assert all(0 < span.low < span.high for span in spans().values())
 
 

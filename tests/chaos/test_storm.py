@@ -15,15 +15,8 @@ from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import EmptyDisk
 from tidelog.chaos.faults.port_budget import budget_of
 from tidelog.chaos.faults.storm import Storm
-from tidelog.chaos.faults.storm_plan import (
-    AT_ONCE_MAX,
-    CUTS,
-    KINDS,
-    LOSSY,
-    MENU,
-    TOXICS,
-    draw,
-)
+from tidelog.chaos.faults.storm_kinds import CUT, KINDS, LOSSY, MENU, TOXICS, names_of
+from tidelog.chaos.faults.storm_plan import AT_ONCE_MAX, draw
 from tidelog.chaos.story.scene import Scene
 
 SEEDS = 10_000
@@ -57,8 +50,8 @@ def test_no_storm_takes_twice_at_once_or_disturbs_a_link_twice() -> None:
             kinds = [strike.kind for strike in each.strikes]
             drawn.update(kinds)
             at_once.add(len(kinds))
-            assert sum(kind in LOSSY for kind in kinds) <= 1
-            assert sum(kind in CUTS for kind in kinds) <= 1
+            assert sum(kind in names_of(LOSSY) for kind in kinds) <= 1
+            assert sum(kind in names_of(CUT) for kind in kinds) <= 1
             assert all(kinds.count(kind) <= 1 for kind in TOXICS)
             assert not ("pause" in kinds and {*kinds} & {*TOXICS})
             storm_s += each.storm_s
@@ -127,7 +120,7 @@ def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
     damages = 0
     for seed in range(STORMS):
         cluster = _Watched(seed, min_insync_replicas=min_insync_replicas)
-        kinds = (*LOSSY, *MENU)
+        kinds = (*names_of(LOSSY), *MENU)
         storm = Storm(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
 
         told(storm.inject(Scene(cluster)))

@@ -166,10 +166,19 @@ def test_a_planned_cut_that_came_is_over() -> None:
     assert stage.counted == {"lossy_crashes": 1}
 
 
+def test_a_cut_of_what_is_flushed_impairs_nobody() -> None:
+    stage = stage_of(is_flushed=True)
+    stage.cut(1)
+    assert stage.budget.may_damage(2, "t", 0)
+
+
 def test_nodes_without_replicas_of_it_have_none_to_damage() -> None:
     stage = stage_of()
     stage.cut(4)
+    assert not list(stage.budget.outstanding())
     assert stage.budget.may_lose_power(1)
+    stage.cut(1)
+    assert stage.budget.may_lose_power(4)
     assert not stage.budget.may_damage(4, "t", 0)
     assert not stage.budget.may_damage(1, "t", 1)
 
@@ -241,7 +250,13 @@ def test_a_topic_created_again_lost_nothing() -> None:
     stage = stage_of()
     stage.cut(1)
     topic = replace(stage.image.topics["t"], topic_id=b"new")
-    stage.image = replace(stage.image, topics={"t": topic}, topics_by_id={b"new": "t"})
+    before, stage.image = (
+        stage.image,
+        replace(stage.image, topics={"t": topic}, topics_by_id={b"new": "t"}),
+    )
+    stage.cut(1)
+    assert not stage.budget.may_lose_power(2), "the new one did"
+    stage.image = before
     assert stage.budget.may_lose_power(2)
 
 
@@ -265,7 +280,8 @@ def test_the_simulated_cluster_is_seen_as_it_is(monkeypatch: pytest.MonkeyPatch)
             return self
 
         def look(self, path: str, byte: int, size: int) -> bytes:
-            return b"!" if (path, byte, size) == (FLIP.path, FLIP.byte, 1) else b""
+            assert size == 1
+            return {7: b"!", 8: b"."}[byte] if path == FLIP.path else b""
 
     images, counted = [image_of((1, 2, 3))], Counter[str]()
     config: WorldConfig = replace(draw_config(SeededRandom(1)), topics=(PLAN,))

@@ -31,7 +31,8 @@
     swizzle                  others begin in one random order, end in another      as the others
     storm                    a seeded storm of these, within a `budget`            both
 
-`reach` says where a toxic lies, `proxies` is the port to Toxiproxy.
+`reach` says where a toxic lies, `proxies` is the port to Toxiproxy. `drawer` draws random faults,
+for a storm and for the random suites of the simulation; both keep to the one `budget` of damage.
 
 What Toxiproxy 2.12.0 really does, from its source and issues; a toxic lies on one direction of a
 proxy, on the connections there are and on those to come:

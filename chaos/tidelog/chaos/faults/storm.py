@@ -1,7 +1,7 @@
 """Fault made of others: a seeded storm of them, one to three at once, a quarter of the time quiet.
 
 What is thrown and when is drawn before it begins (`storm_plan`), whom it strikes as it does
-(`storm_victims`). A strike that takes records asks the budget first and is left out where there is
+(`storm_kinds`). A strike that takes records asks the budget first and is left out where there is
 no room, so a lost record is the product's fault.
 """
 
@@ -15,10 +15,11 @@ from tidelog.chaos.faults.bit_flip import BitFlip, Flip
 from tidelog.chaos.faults.budget import Budget, Claims, Replica
 from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
 from tidelog.chaos.faults.port_budget import budget_of
-from tidelog.chaos.faults.storm_plan import MENU, TOXICS, Strike, draw
-from tidelog.chaos.faults.storm_victims import Target, target_of
+from tidelog.chaos.faults.storm_kinds import MENU, ROWS, TOXICS, Moment, Target
+from tidelog.chaos.faults.storm_plan import Strike, draw
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
+from tidelog.core.chance import SeededRandom
 
 
 @dataclass(slots=True)
@@ -59,7 +60,8 @@ class Storm:
 
     async def _strike(self, scene: Scene, strike: Strike, budget: Budget) -> None:
         await asyncio.sleep(strike.after_s)
-        target = target_of(strike, scene.cluster, held=self._claims.node_ids)
+        moment = Moment(scene.cluster, SeededRandom(strike.seed), self._claims.node_ids)
+        target = ROWS[strike.kind].draw(moment)
         if target is None:
             return
         try:

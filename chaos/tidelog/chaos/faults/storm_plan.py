@@ -4,7 +4,7 @@
     quiet   then nothing, for a quarter of the time all in all
 
 Within a round no two strikes take records, and no two disturb links in the same way: they would
-take back each other's toxics. Whom they strike is drawn when they do (`storm_victims`).
+take back each other's toxics. Whom they strike is drawn when they do (`storm_kinds`).
 """
 
 from __future__ import annotations
@@ -12,24 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tidelog.chaos.faults.drawer import Plan, Span
 from tidelog.chaos.faults.fault import require
+from tidelog.chaos.faults.storm_kinds import KINDS, ROWS, SEEDS
 from tidelog.core.chance import SeededRandom
 
-PROCESSES = ("kill", "terminate", "pause")
-CUTS = ("isolate_leader", "asymmetric_partition", "ring_partition", "majority_split")
-LOSSY = ("empty_disk", "torn_tail", "bit_flip")
-TOXICS = ("latency", "bandwidth", "slicer", "reset_peer", "limit_data", "slow_close", "link_down")
-DISK_FULL = "disk_full"
-MENU = (*PROCESSES, *CUTS, *LOSSY)
-"""Kinds that every cluster supports."""
-KINDS = (*MENU, *TOXICS, DISK_FULL)
-
 AT_ONCE_MAX = 3
-BEGIN_S_MAX = 1.0
-LAST_S_MIN, LAST_S_MAX = 0.5, 5.0
+PLAN = Plan(kinds_min=1, kinds_max=AT_ONCE_MAX, gap=Span(0.0, 1.0))
+"""Of a round: each strike begins within its first second."""
+LASTS_S = Span(0.5, 5.0)
 QUIET_SHARE_MIN, QUIET_SHARE_MAX = 1 / 6, 1 / 2
 """Share of the storm before it: a third on average, so a quarter of the whole."""
-SEEDS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +72,11 @@ def _rounds(random: SeededRandom, for_s: float, kinds: Sequence[str]) -> Iterato
 
 
 def _strikes(random: SeededRandom, kinds: Sequence[str]) -> Iterator[Strike]:
-    left = list(kinds)
-    for _ in range(random.randrange(1, AT_ONCE_MAX + 1)):
-        if not left:
-            return
-        kind = left[random.randrange(0, len(left))]
-        left = [one for one in left if not _excludes(kind, one)]
+    rows = [ROWS[name] for name in kinds]
+    for kind in PLAN.draw_kinds(random, rows):
         yield Strike(
-            kind,
-            after_s=random.uniform(0, BEGIN_S_MAX),
-            last_s=random.uniform(LAST_S_MIN, LAST_S_MAX),
+            kind.name,
+            after_s=PLAN.gap.draw(random),
+            last_s=LASTS_S.draw(random),
             seed=random.randrange(0, SEEDS),
         )
-
-
-def _excludes(kind: str, other: str) -> bool:
-    if "pause" in (kind, other) and {kind, other} & {*TOXICS}:
-        return True  # A proxy that waits for a stopped receiver cannot let go of a toxic.
-    if kind in PROCESSES:
-        return False
-    together = next((group for group in (CUTS, LOSSY) if kind in group), (kind,))
-    return other in together

@@ -9,10 +9,10 @@ notice.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from tidelog.chaos.faults.drawer import Span, strike_repeatedly
 from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
@@ -28,7 +28,7 @@ from tidelog.v1.methods import ALTER_PARTITION, BROKER_HEARTBEAT, FETCH, Method,
 CLUSTER_ID = "clone"
 USED_PROBABILITY = 0.3
 """Share of the seeds."""
-PAUSE_S_MIN, PAUSE_S_MAX = 0.02, 0.3
+GAP_S = Span(0.02, 0.3)
 CALL_TIMEOUT_MS = 1_000
 FIRST_ATTEMPT = 1_000_000
 """A clone may have asked its controller more often than any broker here."""
@@ -55,13 +55,20 @@ class Clones:
         if not self._are_there:
             return
         transport = self._world.cluster.new_client("clone").transport
-        while self._world.now_s < end_s and not self._world.findings.violations:
-            await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
-            kind = chance.one_of(self._random, list(self._kinds))
+
+        async def speak(kind: str) -> None:
             try:
                 await self._kinds[kind](transport)
             except TidelogError as error:
                 self._world.note("clone", f"{kind}: {error}")
+
+        await strike_repeatedly(
+            self._random,
+            list(self._kinds),
+            speak,
+            gap=GAP_S,
+            is_over=lambda: self._world.is_storm_over(end_s),
+        )
 
     async def _heartbeat(self, transport: Transport) -> None:
         """A broker of the clone stops in order."""

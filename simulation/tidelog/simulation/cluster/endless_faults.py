@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
+from tidelog.chaos.faults.drawer import Span, strike_repeatedly
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.nodes import Kill
 from tidelog.chaos.faults.slow_disks import SlowDisks
@@ -20,13 +21,13 @@ from tidelog.chaos.story.scene import Scene
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
-from tidelog.simulation.cluster.fault_actions import FaultActions, Span
+from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.engine.network import Lateness
 
 USED_PROBABILITY = 0.5
 """Probability of each kind, in each seed."""
-GAP_S_MIN, GAP_S_MAX = 0.5, 4.0
+GAP_S = Span(0.5, 4.0)
 KILL_PROBABILITY = 0.3
 """Probability of a kill during one of these."""
 
@@ -81,13 +82,20 @@ class EndlessFaults:
 
     async def strike_until(self, end_s: float) -> None:
         """Strike again and again, sometimes while others last; returns when the last is over."""
-        while self._used and self._world.now_s < end_s and not self._world.findings.violations:
-            await asyncio.sleep(self._random.uniform(GAP_S_MIN, GAP_S_MAX))
-            kind = self._used[self._random.randrange(0, len(self._used))]
-            self._tasks.append(asyncio.ensure_future(self.kinds[kind]()))
-            if self._random.random() < KILL_PROBABILITY:
-                self._tasks.append(asyncio.ensure_future(self._kill()))
+        if self._used:
+            await strike_repeatedly(
+                self._random,
+                self._used,
+                self._begin,
+                gap=GAP_S,
+                is_over=lambda: self._world.is_storm_over(end_s),
+            )
         await asyncio.gather(*self._tasks)
+
+    async def _begin(self, kind: str) -> None:
+        self._tasks.append(asyncio.ensure_future(self.kinds[kind]()))
+        if self._random.random() < KILL_PROBABILITY:
+            self._tasks.append(asyncio.ensure_future(self._kill()))
 
     # Links
 
@@ -225,7 +233,7 @@ class EndlessFaults:
     # Chance
 
     def _draw(self, span: Span) -> float:
-        return self._random.uniform(*span)
+        return span.draw(self._random)
 
     async def _last(self) -> None:
         await asyncio.sleep(self._draw(LASTS_S))

@@ -6,33 +6,28 @@ Owns the primitives, and that each is taken back; which of them may happen is up
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
 from tidelog.chaos.faults.budget import Claims
+from tidelog.chaos.faults.drawer import Sometimes, Span, draw_victim
+from tidelog.chaos.faults.fault import Fault
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.cluster.world import World
 
-DOWN_S_MIN, DOWN_S_MAX = 0.05, 2.0
-LONG_DOWN_PROBABILITY = 0.3
-LONG_DOWN_S_MIN, LONG_DOWN_S_MAX = 2.0, 6.0
+DOWN_S = Sometimes(0.3, Span(2.0, 6.0), usual=Span(0.05, 2.0))
 STOP_S_MAX = 8.0
 POLL_S = 0.02
 UNTIL_S_MAX = 20.0
 
 T = TypeVar("T")
+SwarmDraw = Callable[[], Fault | Awaitable[None] | None]
+"""A kind of a random suite draws a fault; None: not now. Some act by themselves instead."""
 Link = tuple[str, str]
 """Host names: from, to."""
-
-
-class Span(NamedTuple):
-    """Range that a fault draws from, in seconds: `[low, high)`."""
-
-    low: float
-    high: float
 
 
 class FaultActions:
@@ -115,12 +110,19 @@ class FaultActions:
 
     def victim(self) -> int:
         """A leader, the active controller, or anyone."""
-        drawn = self.random.random()
-        if drawn < 0.4 and (found := self.a_partition()) and found[1].leader_id is not None:
-            return found[1].leader_id
-        if drawn < 0.6 and (controller := active_controller(self.world.cluster)) is not None:
-            return controller
-        return self.one_of(self.world.config.node_ids)
+        victim = draw_victim(
+            self.random,
+            self.world.config.node_ids,
+            leader=self._a_leader,
+            controller=lambda: active_controller(self.world.cluster),
+        )
+        if victim is None:
+            raise LookupError("a cluster without nodes")
+        return victim
+
+    def _a_leader(self) -> int | None:
+        found = self.a_partition()
+        return None if found is None else found[1].leader_id
 
     # Links
 
@@ -185,10 +187,7 @@ class FaultActions:
 
     async def stay_down(self) -> None:
         """Let the time pass for which a node is down."""
-        if self.happens(LONG_DOWN_PROBABILITY):
-            await self.last(LONG_DOWN_S_MIN, LONG_DOWN_S_MAX)
-        else:
-            await self.last(DOWN_S_MIN, DOWN_S_MAX)
+        await asyncio.sleep(DOWN_S.draw(self.random))
 
     async def pause(self, node_id: int, low_s: float, high_s: float) -> None:
         """SIGSTOP for a while."""

@@ -9,32 +9,39 @@ nearly alone. It owns the faults of links and processes; `machine_faults` has th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.delay import Delay
+from tidelog.chaos.faults.drawer import (
+    Kind,
+    Plan,
+    Span,
+    strike_repeatedly,
+    weighted,
+)
 from tidelog.chaos.faults.fault import Fault, lasting
 from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import both_ways, one_way
 from tidelog.chaos.story.cluster_port import Side
 from tidelog.chaos.story.scene import Scene
 from tidelog.chaos.topology import CLIENTS
-from tidelog.core import chance
-from tidelog.core.chance import SeededRandom
+from tidelog.core.chance import SeededRandom, one_of
 from tidelog.simulation.cluster.bad_weather import BadWeather
 from tidelog.simulation.cluster.clones import Clones
 from tidelog.simulation.cluster.endless_faults import EndlessFaults
-from tidelog.simulation.cluster.fault_actions import FaultActions
+from tidelog.simulation.cluster.fault_actions import DOWN_S, FaultActions, SwarmDraw
 from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.cluster.late_calls import NEEDS_CALM, LateCallFaults
 from tidelog.simulation.cluster.machine_faults import MachineFaults
 from tidelog.simulation.cluster.replica_faults import ReplicaFaults
 from tidelog.simulation.engine.network import Weather
 
-KINDS_USED_MIN, KINDS_USED_MAX = 2, 9
+PLAN = Plan(kinds_min=2, kinds_max=9, gap=Span(0.1, 2.0))
 REPLICA_STRIKE_PROBABILITY = 0.6
 LATE_CALLS_PROBABILITY = 0.8
-PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 2.0
+LINKS_S = Span(0.2, 5.0)
+FROZEN_S = Span(0.2, 6.0)
 DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
 
@@ -46,60 +53,69 @@ class Faults:
         self._scene = scene
         self._world = actions.world
         self._random = random
-        disks = MachineFaults(actions, scene)
-        self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
-            "partition": self._partition,
-            "one_way": self._one_way,
-            "ring": self._ring,
-            "isolate": self._isolate,
-            "isolate_controller": self._isolate_controller,
-            "cut_from_clients": self._cut_from_clients,
-            "clog": self._clog,
-            "weather": self._weather,
-            "pause": self._pause,
-            "pause_controller": self._pause_controller,
-            "kill": self._kill,
-            "stop": self._stop,
-            "rolling_restart": self._rolling_restart,
-            "restart_all": self._restart_all,
-            "unclean": self._unclean,
-            "clock_drift": self._clock_drift,
-            **disks.kinds,
-        }
-        left = list(self._kinds)
-        count = random.randrange(KINDS_USED_MIN, KINDS_USED_MAX + 1)
+        table = [*self._rows(), *MachineFaults(actions, scene).kinds]
+        self._used = list(PLAN.draw_kinds(random, table))
         self._is_calm = False
-        self._used = [left.pop(random.randrange(0, len(left))) for _ in range(count)]
         if random.random() < REPLICA_STRIKE_PROBABILITY:
-            moments = ReplicaFaults(actions).kinds
-            name = list(moments)[random.randrange(0, len(moments))]
-            self._kinds[name] = moments[name]
-            self._used.append(name)
+            self._used.append(one_of(random, ReplicaFaults(actions).kinds))
         else:
             self._use_late_calls(random.fork("late calls"))
         self._endless = EndlessFaults(actions, random.fork("endless"), scene)
         self._clones = Clones(actions, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []
 
+    def _rows(self) -> list[Kind[SwarmDraw]]:
+        return [
+            Kind("partition", self._partition, LINKS_S),
+            Kind("one_way", self._one_way, LINKS_S),
+            Kind("ring", self._ring, Span(0.5, 5.0)),
+            Kind("isolate", self._isolate, LINKS_S),
+            Kind("isolate_controller", self._isolate_controller, LINKS_S),
+            Kind("cut_from_clients", self._cut_from_clients, Span(0.2, 3.0)),
+            Kind("clog", self._clog, Span(0.3, 6.0)),
+            Kind("weather", self._weather, Span(0.5, 4.0)),
+            Kind("pause", self._pause, FROZEN_S),
+            Kind("pause_controller", self._pause_controller, FROZEN_S),
+            Kind("kill", self._kill, DOWN_S),
+            Kind("stop", self._stop, DOWN_S),
+            Kind("rolling_restart", self._rolling_restart),
+            Kind("restart_all", self._restart_all),
+            Kind("unclean", self._unclean),
+            Kind("clock_drift", self._clock_drift),
+        ]
+
     def _use_late_calls(self, random: SeededRandom) -> None:
         """Most of the other seeds use one of these kinds, and few others beside it, or none."""
         if random.random() < LATE_CALLS_PROBABILITY:
-            late = LateCallFaults(self._actions).kinds
-            name = chance.one_of(random, [*late, NEEDS_CALM, NEEDS_CALM])
-            self._kinds[name] = late[name]
-            self._is_calm = name == NEEDS_CALM
-            self._used = [name] if self._is_calm else [*self._used[:2], name]
+            kind = one_of(random, weighted(LateCallFaults(self._actions).kinds))
+            self._is_calm = kind.name == NEEDS_CALM
+            self._used = [kind] if self._is_calm else [*self._used[:2], kind]
 
     async def strike_until(self, end_s: float) -> None:
         """Strike again and again, sometimes while other faults last."""
         if not self._is_calm:
             self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
             self._tasks.append(asyncio.ensure_future(self._clones.speak_until(end_s)))
-        while self._world.now_s < end_s and not self._world.findings.violations:
-            await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
-            kind = self._used[self._random.randrange(0, len(self._used))]
-            work = self._kinds[kind]()
-            self._tasks.append(asyncio.ensure_future(work))
+        await strike_repeatedly(
+            self._random,
+            self._used,
+            self._begin,
+            gap=PLAN.gap,
+            is_over=lambda: self._world.is_storm_over(end_s),
+        )
+
+    async def _begin(self, kind: Kind[SwarmDraw]) -> None:
+        self._tasks.append(asyncio.ensure_future(self._strike(kind)))
+
+    async def _strike(self, kind: Kind[SwarmDraw]) -> None:
+        drawn = kind.draw()
+        if isinstance(drawn, Awaitable):
+            await drawn
+        elif drawn is not None:
+            async with lasting(self._scene, drawn):
+                has_struck = not isinstance(drawn, Pause) or drawn.has_struck
+                if kind.lasts is not None and has_struck:
+                    await asyncio.sleep(kind.lasts.draw(self._actions.random))
 
     async def heal(self) -> None:
         """Let all faults that last end, then everything run as it should."""
@@ -114,21 +130,16 @@ class Faults:
             world.start(node_id)
         world.restart_failed()
 
-    async def _lasts(self, fault: Fault, low_s: float, high_s: float) -> None:
-        async with lasting(self._scene, fault):
-            await self._actions.last(low_s, high_s)
-
     # Links
 
-    async def _partition(self) -> None:
+    def _partition(self) -> Fault:
         nodes = self._actions.shuffled(self._world.config.node_ids)
         side = nodes[: self._random.randrange(1, len(nodes))]
         others = self._actions.others(*side)
         label = f"{sorted(side)} from {others}"
-        cut = Cut(both_ways(side, others), kind="partition", label=label)
-        await self._lasts(cut, 0.2, 5.0)
+        return Cut(both_ways(side, others), kind="partition", label=label)
 
-    async def _one_way(self) -> None:
+    def _one_way(self) -> Fault:
         victim = self._actions.victim()
         others = self._actions.others(victim)
         if self._actions.happens(0.3):
@@ -138,9 +149,9 @@ class Faults:
             links = [link[::-1] for link in links]
         host = self._actions.host
         label = " ".join(f"{host(source)}>{host(target)}" for source, target in links)
-        await self._lasts(Cut(tuple(links), kind="one_way", label=label), 0.2, 5.0)
+        return Cut(tuple(links), kind="one_way", label=label)
 
-    async def _ring(self) -> None:
+    def _ring(self) -> Fault:
         """Each node hears a neighbour on each side, and nobody else."""
         nodes = self._actions.shuffled(self._world.config.node_ids)
         size = len(nodes)
@@ -150,70 +161,59 @@ class Faults:
             for to, other in enumerate(nodes)
             if (at - to) % size not in (0, 1, size - 1 if size > 3 else 1)
         )
-        await self._lasts(Cut(paths, kind="ring", label=str(nodes)), 0.5, 5.0)
+        return Cut(paths, kind="ring", label=str(nodes))
 
-    async def _isolate(self) -> None:
-        await self._cut_off("isolate", self._actions.victim())
+    def _isolate(self) -> Fault:
+        return self._cut_off("isolate", self._actions.victim())
 
-    async def _isolate_controller(self) -> None:
+    def _isolate_controller(self) -> Fault | None:
         controller = active_controller(self._world.cluster)
-        if controller is not None:
-            await self._cut_off("isolate_controller", controller)
+        return None if controller is None else self._cut_off("isolate_controller", controller)
 
-    async def _cut_off(self, kind: str, victim: int) -> None:
+    def _cut_off(self, kind: str, victim: int) -> Fault:
         paths = both_ways([victim], self._actions.others(victim))
-        await self._lasts(Cut(paths, kind=kind, label=f"node {victim}"), 0.2, 5.0)
+        return Cut(paths, kind=kind, label=f"node {victim}")
 
-    async def _cut_from_clients(self) -> None:
+    def _cut_from_clients(self) -> Fault:
         """Answers are lost, or requests."""
         victim = self._actions.victim()
         is_deaf = self._actions.happens(0.5)
         paths = one_way([CLIENTS], [victim]) if is_deaf else one_way([victim], [CLIENTS])
         label = f"{self._actions.host(victim)} {'deaf' if is_deaf else 'mute'}"
-        await self._lasts(Cut(paths, kind="cut_from_clients", label=label), 0.2, 3.0)
+        return Cut(paths, kind="cut_from_clients", label=label)
 
-    async def _clog(self) -> None:
+    def _clog(self) -> Fault:
         """Two hosts' link holds everything and then delivers."""
         sides: list[Side] = [*self._world.config.node_ids, *self._world.client_hosts]
         source, target = self._actions.shuffled(sides)[:2]
         label = ">".join(
             one if isinstance(one, str) else self._actions.host(one) for one in (source, target)
         )
-        await self._lasts(Delay(((source, target),), kind="clog", label=label), 0.3, 6.0)
+        return Delay(((source, target),), kind="clog", label=label)
 
-    async def _weather(self) -> None:
+    def _weather(self) -> Fault:
         weather = Weather(
             loss=self._random.uniform(0, 0.05),
             delay_s_max=self._random.uniform(0.001, 0.2) * self._actions.happens(0.5),
             repeat=self._random.uniform(0, 0.3),
         )
-        await self._lasts(BadWeather(self._world.cluster.network, weather), 0.5, 4.0)
+        return BadWeather(self._world.cluster.network, weather)
 
     # Processes
 
-    async def _pause(self) -> None:
-        await self._freeze("pause", self._actions.victim())
+    def _pause(self) -> Fault:
+        return Pause(self._actions.victim(), kind="pause")
 
-    async def _pause_controller(self) -> None:
+    def _pause_controller(self) -> Fault | None:
         controller = active_controller(self._world.cluster)
-        if controller is not None:
-            await self._freeze("pause_controller", controller)
+        return None if controller is None else Pause(controller, kind="pause_controller")
 
-    async def _freeze(self, kind: str, victim: int) -> None:
-        fault = Pause(victim, kind=kind)
-        async with lasting(self._scene, fault):
-            if fault.has_struck:
-                await self._actions.last(0.2, 6.0)
-
-    async def _kill(self) -> None:
+    def _kill(self) -> Fault | None:
         victim = self._actions.victim()
-        if self._world.is_up(victim):
-            async with lasting(self._scene, Kill(victim)):
-                await self._actions.stay_down()
+        return Kill(victim) if self._world.is_up(victim) else None
 
-    async def _stop(self) -> None:
-        async with lasting(self._scene, Terminate(self._actions.victim(), kind="stop")):
-            await self._actions.stay_down()
+    def _stop(self) -> Fault:
+        return Terminate(self._actions.victim(), kind="stop")
 
     async def _rolling_restart(self) -> None:
         self._actions.count("rolling_restart")

@@ -6,9 +6,10 @@ order of strikes; each seed uses at most one of these kinds.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
-from tidelog.simulation.cluster.fault_actions import FaultActions, Span
+from tidelog.chaos.faults.drawer import Kind, Span
+from tidelog.simulation.cluster.fault_actions import FaultActions, SwarmDraw
 from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR
 
@@ -32,11 +33,11 @@ class LateCallFaults:
         self._world = actions.world
         self._is_busy = False
         """An ISR change is being made late: one at a time."""
-        self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
-            "late_calls": self._late_calls,
-            NEEDS_CALM: self._late_isr_change,
-            "late_heartbeats": self._late_heartbeats,
-        }
+        self.kinds: list[Kind[SwarmDraw]] = [
+            Kind("late_calls", self._late_calls),
+            Kind(NEEDS_CALM, self._late_isr_change, weight=3),
+            Kind("late_heartbeats", self._late_heartbeats),
+        ]
 
     async def _late_calls(self) -> None:
         """Some calls of a broker arrive when it has given them up, and asked again."""

@@ -5,16 +5,15 @@ Owns how each is done and taken back; whether it may happen is asked of the faul
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from tidelog.chaos.faults.bit_flip import HARMLESS, FlipAt
 from tidelog.chaos.faults.disk_full import DiskFull
-from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.drawer import Kind, Span
+from tidelog.chaos.faults.fault import Fault, lasting
 from tidelog.chaos.faults.power import EndAtWrite, PowerCut
 from tidelog.chaos.faults.slow_disks import SlowDisks
 from tidelog.chaos.story.scene import Scene
 from tidelog.log.file_names import LOG
-from tidelog.simulation.cluster.fault_actions import FaultActions
+from tidelog.simulation.cluster.fault_actions import DOWN_S, FaultActions, SwarmDraw
 from tidelog.simulation.cluster.inside import (
     folder_of,
     has_failed_log,
@@ -32,24 +31,22 @@ class MachineFaults:
         self._actions = actions
         self._scene = scene
         self._world = actions.world
-        self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
-            "power_cut": self._power_cut,
-            "crash_at_write": self._crash_at_write,
-            "kill_at_write": self._kill_at_write,
-            "last_standing": self._last_standing,
-            "bit_flip": self._bit_flip,
-            "disk_full": self._disk_full,
-            "disk_error": self._disk_error,
-            "slow_disk": self._slow_disk,
-        }
+        self.kinds: list[Kind[SwarmDraw]] = [
+            Kind("power_cut", self._power_cut, DOWN_S),
+            Kind("crash_at_write", self._crash_at_write),
+            Kind("kill_at_write", self._kill_at_write),
+            Kind("last_standing", self._last_standing),
+            Kind("bit_flip", self._bit_flip),
+            Kind("disk_full", self._disk_full),
+            Kind("disk_error", self._disk_error),
+            Kind("slow_disk", self._slow_disk, Span(0.5, 4.0)),
+        ]
 
     # Power
 
-    async def _power_cut(self) -> None:
+    def _power_cut(self) -> Fault | None:
         victim = self._actions.victim()
-        if self._world.budget.may_lose_power(victim):
-            async with lasting(self._scene, PowerCut(victim)):
-                await self._actions.stay_down()
+        return PowerCut(victim) if self._world.budget.may_lose_power(victim) else None
 
     async def _crash_at_write(self) -> None:
         victim = self._actions.victim()
@@ -162,13 +159,11 @@ class MachineFaults:
         if has_failed_log(self._world.machine(victim)) and self._actions.kill(victim):
             await self._actions.start_later(victim)
 
-    async def _slow_disk(self) -> None:
+    def _slow_disk(self) -> Fault:
         victim = self._actions.victim()
         latency_s = self._actions.random.uniform(0.02, 0.6)
         label = f"node {victim}: {latency_s:.3f} s a sync"
-        disk = SlowDisks([victim], latency_s, kind="slow_disk", label=label)
-        async with lasting(self._scene, disk):
-            await self._actions.last(0.5, 4.0)
+        return SlowDisks([victim], latency_s, kind="slow_disk", label=label)
 
     def _may_strike_disk(self, node_id: int) -> bool:
         return self._world.is_up(node_id) and self._actions.disks.is_free(node_id)

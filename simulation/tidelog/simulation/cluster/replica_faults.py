@@ -6,10 +6,9 @@ order of strikes; each seed uses at most one of these kinds.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
+from tidelog.chaos.faults.drawer import Kind
 from tidelog.metadata.image import PartitionImage
-from tidelog.simulation.cluster.fault_actions import FaultActions
+from tidelog.simulation.cluster.fault_actions import FaultActions, SwarmDraw
 from tidelog.simulation.cluster.inside import active_controller
 
 Place = tuple[str, PartitionImage, int]
@@ -22,11 +21,11 @@ class ReplicaFaults:
     def __init__(self, actions: FaultActions) -> None:
         self._actions = actions
         self._world = actions.world
-        self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
-            "lonely_leader": self._lonely_leader,
-            "reborn_follower": self._reborn_follower,
-            "slow_disk_cut": self._slow_disk_cut,
-        }
+        self.kinds: list[Kind[SwarmDraw]] = [
+            Kind("lonely_leader", self._lonely_leader),
+            Kind("reborn_follower", self._reborn_follower),
+            Kind("slow_disk_cut", self._slow_disk_cut),
+        ]
 
     async def _lonely_leader(self) -> None:
         """A leader writes what nobody gets, others lead, and soon it leads again."""

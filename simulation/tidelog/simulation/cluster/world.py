@@ -150,6 +150,10 @@ class World:
 
     # Nodes
 
+    def is_storm_over(self, end_s: float) -> bool:
+        """True if no fault of the storm that ends then begins any more."""
+        return self.now_s >= end_s or bool(self.findings.violations)
+
     def machine(self, node_id: int) -> Machine:
         """A node's machine."""
         return self.cluster.machines[node_id]

@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from tidelog.chaos.faults.drawer import Sometimes, Span
+from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.raft.linearizability import Operation
 from tidelog.simulation.raft.machine import Command
@@ -18,9 +20,7 @@ from tidelog.simulation.raft.service import Service
 from tidelog.simulation.raft.world import Voter, World
 from tidelog.v1.raft_pb2 import RaftMessage
 
-DOWN_S_MIN, DOWN_S_MAX = 0.05, 1.5
-LONG_DOWN_PROBABILITY = 0.3
-LONG_DOWN_S_MIN, LONG_DOWN_S_MAX = 2.0, 5.0
+DOWN_S = Sometimes(0.3, Span(2.0, 5.0), usual=Span(0.05, 1.5))
 CRASH_IN_RECOVERY_PROBABILITY = 0.15
 RESTLESS_PROBABILITY = 0.3
 FLOOD_ID = 1 << 40
@@ -66,12 +66,11 @@ class FaultActions:
 
     def one_of(self, items: list[T]) -> T:
         """Any of them."""
-        return items[self.random.randrange(0, len(items))]
+        return chance.one_of(self.random, items)
 
     def shuffled(self) -> list[int]:
         """The voters' ids in random order."""
-        left = list(self.world.voters)
-        return [left.pop(self.random.randrange(0, len(left))) for _ in range(len(left))]
+        return chance.shuffled(self.random, self.world.voters)
 
     def bare_majority(self, member: int) -> list[int]:
         """This voter and as many others as it takes."""
@@ -173,16 +172,13 @@ class FaultActions:
 
     async def start_later(self, voter: Voter) -> None:
         """Let it be down for a while; some do not come up at the first attempt."""
-        if self.happens(LONG_DOWN_PROBABILITY):
-            await self.last(LONG_DOWN_S_MIN, LONG_DOWN_S_MAX)
-        else:
-            await self.last(DOWN_S_MIN, DOWN_S_MAX)
+        await asyncio.sleep(DOWN_S.draw(self.random))
         if voter.loop is None and self.happens(CRASH_IN_RECOVERY_PROBABILITY):
             self.count("crash_in_recovery", voter.name)
             voter.disk.crash_at(self.random.randrange(1, 12))
             self.world.start(voter)
             await self.wait_until_down(voter)
-            await self.last(DOWN_S_MIN, DOWN_S_MAX)
+            await self.last(*DOWN_S.usual)
         await self.start(voter)
 
     async def start(self, voter: Voter) -> None:

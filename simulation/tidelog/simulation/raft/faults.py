@@ -10,15 +10,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from tidelog.core.chance import SeededRandom
+from tidelog.chaos.faults.drawer import (
+    Kind,
+    Plan,
+    Span,
+    strike_repeatedly,
+    weighted,
+)
+from tidelog.core.chance import SeededRandom, one_of
 from tidelog.simulation.raft.election_faults import ElectionFaults
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Weather
 from tidelog.simulation.raft.overload import Overload
 from tidelog.simulation.raft.world import DIRECTORY, WAL_PATH, Voter, World
 
-KINDS_USED_MIN = 4
-PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 1.3
+PLAN = Plan(kinds_min=4, kinds_max=None, gap=Span(0.1, 1.3))
 OFTEN = 3
 """Weight of a kind that needs more than one thing to go wrong."""
 FOCUS = (
@@ -37,6 +43,8 @@ FOCUS = (
 FOCUS_OTHERS_MAX = 2
 LAST_WIPE_PROBABILITY = 0.3
 
+Act = Callable[[], Awaitable[None]]
+
 
 class Faults:
     """Strikes until `stop`; then `heal` takes all back."""
@@ -45,45 +53,54 @@ class Faults:
         self._world = world
         self._random = random
         self._actions = FaultActions(world, random)
-        self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
-            "partition": self._partition,
-            "shift": self._shift,
-            "one_way": self._one_way,
-            "isolate": self._isolate,
-            "storm": self._storm,
-            "pause": self._pause,
-            "kill": self._kill,
-            "crash": self._crash,
-            "crash_at_write": self._crash_at_write,
-            "kill_at_write": self._kill_at_write,
-            "kill_at_rename": self._kill_at_rename,
-            "restart_all": self._restart_all,
-            "slow_disk": self._slow_disk,
-            "disk_error": self._disk_error,
-            "disk_full": self._disk_full,
-            "clock_drift": self._clock_drift,
+        acts = ElectionFaults(self._actions).kinds | Overload(self._actions).kinds
+        self._alone: dict[str, Kind[Act]] = {
+            name: Kind(name, act, weight=OFTEN) for name, act in acts.items()
         }
-        elections, overload = ElectionFaults(self._actions), Overload(self._actions)
-        self._alone = frozenset(elections.kinds | overload.kinds)
-        self._kinds |= elections.kinds | overload.kinds
-        self._kinds["wipe"] = self._wipe
-        self._used = self._draw_kinds(seed)
-        often = {"shift", "wipe", *self._alone}
-        self._used += [kind for kind in self._used if kind in often] * (OFTEN - 1)
+        wipe: Kind[Act] = Kind("wipe", self._wipe, weight=OFTEN)
+        table = [*self._rows(), *self._alone.values(), wipe]
+        self._used = weighted(self._draw_kinds(table, seed))
         self._tasks: list[asyncio.Task[None]] = []
         self._is_shifting = False
+
+    def _rows(self) -> list[Kind[Act]]:
+        return [
+            Kind("partition", self._partition),
+            Kind("shift", self._shift, weight=OFTEN),
+            Kind("one_way", self._one_way),
+            Kind("isolate", self._isolate),
+            Kind("storm", self._storm),
+            Kind("pause", self._pause),
+            Kind("kill", self._kill),
+            Kind("crash", self._crash),
+            Kind("crash_at_write", self._crash_at_write),
+            Kind("kill_at_write", self._kill_at_write),
+            Kind("kill_at_rename", self._kill_at_rename),
+            Kind("restart_all", self._restart_all),
+            Kind("slow_disk", self._slow_disk),
+            Kind("disk_error", self._disk_error),
+            Kind("disk_full", self._disk_full),
+            Kind("clock_drift", self._clock_drift),
+        ]
 
     async def strike_until(self, end_s: float) -> None:
         """Strike again and again, sometimes while other faults last; on the world's loop."""
         self._actions.end_s = end_s
-        while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
-            await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
-            kind = self._used[self._random.randrange(0, len(self._used))]
-            self._tasks = [task for task in self._tasks if not task.done()]
-            task = asyncio.create_task(self._strike(kind), name=kind)
-            self._tasks.append(task)
-            if kind in self._alone:
-                await task  # it needs the others' good health
+        world = self._world
+        await strike_repeatedly(
+            self._random,
+            self._used,
+            self._begin,
+            gap=PLAN.gap,
+            is_over=lambda: world.scheduler.now_s >= end_s or bool(world.findings.violations),
+        )
+
+    async def _begin(self, kind: Kind[Act]) -> None:
+        self._tasks = [task for task in self._tasks if not task.done()]
+        task = asyncio.create_task(self._strike(kind), name=kind.name)
+        self._tasks.append(task)
+        if kind.name in self._alone:
+            await task  # it needs the others' good health
 
     async def heal(self) -> None:
         """Let all faults that last end, then let every voter run."""
@@ -108,17 +125,15 @@ class Faults:
             await self._actions.last(0.0, 0.3)
             self._world.start(victim)
 
-    def _draw_kinds(self, seed: int) -> list[str]:
-        left = list(self._kinds)
-        alone = FOCUS[seed % len(FOCUS)]
-        if seed % 3 and alone in self._alone:
+    def _draw_kinds(self, table: list[Kind[Act]], seed: int) -> list[Kind[Act]]:
+        alone = self._alone.get(FOCUS[seed % len(FOCUS)])
+        if seed % 3 and alone is not None:
             others = self._random.randrange(0, FOCUS_OTHERS_MAX + 1)
-            return [alone] + [self._actions.one_of(left) for _ in range(others)]
-        count = self._random.randrange(KINDS_USED_MIN, len(left) + 1)
-        return [left.pop(self._random.randrange(0, len(left))) for _ in range(count)]
+            return [alone] + [one_of(self._random, table) for _ in range(others)]
+        return list(PLAN.draw_kinds(self._random, table))
 
-    async def _strike(self, kind: str) -> None:
-        await self._kinds[kind]()
+    async def _strike(self, kind: Kind[Act]) -> None:
+        await kind.draw()
 
     # Links
 
