@@ -12,7 +12,7 @@ from tests.client.fake_cluster import ADDRESSES, FakeCluster
 from tidelog.chaos.workloads import workload as workloads
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
 from tidelog.chaos.workloads.workload import Workload
-from tidelog.chaos.workloads.world_port import WorldPort
+from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.core.chance import SeededRandom
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
@@ -60,20 +60,20 @@ async def begun(cluster: Lagging) -> tuple[Workload, list[str]]:
         def now_s(self) -> float:
             return float(next(ticks))
 
-    def ports(_name: str) -> Mapping[str, Any]:
+    def client_ports(_name: str) -> Mapping[str, Any]:
         return {"transport": cluster}
 
-    world = Ticking(
+    port = Ticking(
         topics=[PLAN],
         producers=[],
         readers=[],
         replication_factor=1,
         bootstrap=list(ADDRESSES.values()),
-        ports=ports,
+        client_ports=client_ports,
         note=lambda _who, what: story.append(what),
         happened=lambda what: story.append(f"{what}, {cluster.times} old answers left"),
     )
-    workload = Workload(cast("WorldPort", world), SeededRandom(1))
+    workload = Workload(cast("WorkloadPort", port), SeededRandom(1))
     await workload.begin()
     request = MetadataRequest(topics=[CHURNED])
     cluster.old = await cluster.call(CUT_OFF, METADATA, request, timeout_ms=1_000)

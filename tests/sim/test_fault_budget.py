@@ -21,7 +21,7 @@ from tidelog.metadata.image import (
 )
 from tidelog.simulation.cluster import budget as budgets
 from tidelog.simulation.cluster.budget import FaultBudget
-from tidelog.simulation.cluster.world_config import WorldConfig, draw_config
+from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
 
 PLAN = TopicPlan(
     name="t",
@@ -85,7 +85,7 @@ def image_of(isr: Iterable[int], before: MetadataImage | None = None) -> Metadat
 
 def stage_of(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Stage:
     plan = replace(PLAN, **changes)
-    config: WorldConfig = replace(draw_config(SeededRandom(1)), topics=(plan,))
+    config: ClusterSimulationConfig = replace(draw_config(SeededRandom(1)), topics=(plan,))
     stage = Stage(cast("FaultBudget", None), image_of((1, 2, 3)), {1: 1, 2: 2, 3: 3})
     monkeypatch.setattr(budgets, "newest_image", lambda _: stage.image)
     monkeypatch.setattr(budgets, "broker_epoch", lambda machine: stage.epochs[machine])

@@ -19,20 +19,20 @@ from tidelog.simulation.cluster.bad_weather import BadWeather
 from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.scenarios import SCENARIOS
 from tidelog.simulation.cluster.seed_run import run_seed
-from tidelog.simulation.cluster.world import World
+from tidelog.simulation.cluster.simulation import ClusterSimulation
 from tidelog.simulation.engine.network import Weather
 
 pytestmark = pytest.mark.sim
-Play = Callable[[Callable[[Scene, World], Awaitable[None]]], dict[str, int]]
+Play = Callable[[Callable[[Scene, ClusterSimulation], Awaitable[None]]], dict[str, int]]
 
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     """Run a story whose checks are plain asserts; the faults that were counted."""
 
-    def run(story: Callable[[Scene, World], Awaitable[None]]) -> dict[str, int]:
+    def run(story: Callable[[Scene, ClusterSimulation], Awaitable[None]]) -> dict[str, int]:
         async def told(scene: Scene) -> None:
-            await story(scene, cast("SimClusterPort", scene.cluster)._world)
+            await story(scene, cast("SimClusterPort", scene.cluster)._simulation)
             await scene.in_sync()
 
         monkeypatch.setitem(SCENARIOS, "one", Scenario("one", told))
@@ -43,13 +43,13 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     return run
 
 
-def is_paused(world: World, node_id: int) -> bool:
-    host = world.machine(node_id).host
+def is_paused(simulation: ClusterSimulation, node_id: int) -> bool:
+    host = simulation.machine(node_id).host
     return host is not None and host.loop.is_paused
 
 
 def test_a_pause_does_not_wake_the_next_process_that_another_pause_holds(play: Play) -> None:
-    async def story(scene: Scene, world: World) -> None:
+    async def story(scene: Scene, simulation: ClusterSimulation) -> None:
         _, (follower, _) = scene.cast()
         first, second = Pause(follower), Pause(follower, kind="again")
         await first.inject(scene)
@@ -57,32 +57,32 @@ def test_a_pause_does_not_wake_the_next_process_that_another_pause_holds(play: P
             assert not scene.is_up(follower)
         await second.inject(scene)
         await first.heal(scene)
-        assert is_paused(world, follower)
+        assert is_paused(simulation, follower)
         await second.heal(scene)
-        assert not is_paused(world, follower)
+        assert not is_paused(simulation, follower)
 
     assert play(story) == {"pause": 1, "kill": 1, "again": 1}
 
 
 def test_a_delay_holds_one_client_alone_or_all(play: Play) -> None:
-    async def story(scene: Scene, world: World) -> None:
+    async def story(scene: Scene, simulation: ClusterSimulation) -> None:
         leader, _ = scene.cast()
-        first, second = world.client_hosts[:2]
-        links = world.cluster.network._clogged
+        first, second = simulation.client_hosts[:2]
+        links = simulation.cluster.network._clogged
         async with lasting(scene, Delay(((first, leader),))):
             assert (first, f"node-{leader}") in links
             assert (second, f"node-{leader}") not in links
         assert not links
         async with lasting(scene, Delay((("clients", leader),))):
-            assert {host for host, _ in links} == set(world.client_hosts)
+            assert {host for host, _ in links} == set(simulation.client_hosts)
 
     assert play(story) == {"delay": 2}
 
 
 def test_a_power_cut_without_room_strikes_nobody_and_is_not_counted(play: Play) -> None:
-    async def story(scene: Scene, world: World) -> None:
+    async def story(scene: Scene, simulation: ClusterSimulation) -> None:
         leader, _ = scene.cast()
-        world.budget._tainted.add(leader)
+        simulation.budget._tainted.add(leader)
         for fault in (PowerCut(leader), EndAtWrite(leader, 1, has_power_cut=True)):
             with pytest.raises(FaultError, match="must keep its power"):
                 async with lasting(scene, fault):
@@ -93,7 +93,7 @@ def test_a_power_cut_without_room_strikes_nobody_and_is_not_counted(play: Play) 
 
 
 def test_a_power_cut_lasts_until_it_is_healed(play: Play) -> None:
-    async def story(scene: Scene, _world: World) -> None:
+    async def story(scene: Scene, _simulation: ClusterSimulation) -> None:
         _, (follower, _) = scene.cast()
         async with lasting(scene, PowerCut(follower)):
             assert not scene.is_up(follower)
@@ -106,28 +106,29 @@ def test_a_power_cut_lasts_until_it_is_healed(play: Play) -> None:
 def test_a_process_ends_at_a_write_and_a_spared_one_does_not(
     play: Play, *, has_power_cut: bool
 ) -> None:
-    async def story(scene: Scene, world: World) -> None:
+    async def story(scene: Scene, simulation: ClusterSimulation) -> None:
         _, (follower, other) = scene.cast()
-        starts = world.machine(other).starts
+        starts = simulation.machine(other).starts
         async with lasting(scene, EndAtWrite(other, 10**6, has_power_cut)):
             await scene.last(0.5, 1.0)
-        disk = world.machine(other).disk
+        disk = simulation.machine(other).disk
         assert not disk.faults.is_cut_due
-        starts_of_follower = world.machine(follower).starts
+        starts_of_follower = simulation.machine(follower).starts
         async with lasting(scene, EndAtWrite(follower, 1, has_power_cut)):
             await scene.comes(
                 lambda: (
-                    not scene.is_up(follower) or world.machine(follower).starts > starts_of_follower
+                    not scene.is_up(follower)
+                    or simulation.machine(follower).starts > starts_of_follower
                 ),
                 "it ended",
             )
-        assert world.machine(other).starts == starts
+        assert simulation.machine(other).starts == starts
 
     assert play(story) == {"crash_at_write" if has_power_cut else "kill_at_write": 2}
 
 
 def test_a_flipped_bit_of_a_log_is_in_the_budget_until_it_has_healed(play: Play) -> None:
-    async def story(scene: Scene, world: World) -> None:
+    async def story(scene: Scene, simulation: ClusterSimulation) -> None:
         await scene.acknowledged_again()
         leader, (follower, _) = scene.cast()
         path = scene.files(follower, LOG)[0]
@@ -135,7 +136,7 @@ def test_a_flipped_bit_of_a_log_is_in_the_budget_until_it_has_healed(play: Play)
         await fault.inject(scene)
         assert fault.flip is not None
         assert fault.flip.is_wrong(scene.cluster)
-        assert not world.budget.may_damage(leader, scene.cluster.topic, 0)
+        assert not simulation.budget.may_damage(leader, scene.cluster.topic, 0)
         with pytest.raises(FaultError, match="no 1000000"):
             await FlipAt(follower, path, byte=10**6, bit=0).inject(scene)
 
@@ -143,8 +144,8 @@ def test_a_flipped_bit_of_a_log_is_in_the_budget_until_it_has_healed(play: Play)
 
 
 def test_later_weather_is_not_taken_back_with_the_earlier(play: Play) -> None:
-    async def story(scene: Scene, world: World) -> None:
-        network = world.cluster.network
+    async def story(scene: Scene, simulation: ClusterSimulation) -> None:
+        network = simulation.cluster.network
         early = BadWeather(network, Weather(loss=0.01))
         late = BadWeather(network, Weather(loss=0.02))
         await early.inject(scene)

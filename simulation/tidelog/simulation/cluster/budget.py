@@ -34,7 +34,7 @@ from tidelog.chaos.faults.budget import impaired_max
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY, SimCluster
 from tidelog.simulation.cluster.inside import broker_epoch, newest_image
-from tidelog.simulation.cluster.world_config import WorldConfig
+from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 
 Replica = tuple[int, str, int]
 """Broker id, topic, partition."""
@@ -53,7 +53,9 @@ class Impairment:
 class FaultBudget:
     """Impaired replicas. Faults ask before they take anything, and note what they took."""
 
-    def __init__(self, cluster: SimCluster, config: WorldConfig, coverage: Counter[str]) -> None:
+    def __init__(
+        self, cluster: SimCluster, config: ClusterSimulationConfig, coverage: Counter[str]
+    ) -> None:
         self._cluster = cluster
         self._config = config
         self._coverage = coverage

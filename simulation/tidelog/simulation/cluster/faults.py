@@ -44,7 +44,7 @@ class Faults:
     def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
         self._actions = actions
         self._scene = scene
-        self._world = actions.world
+        self._simulation = actions.simulation
         self._random = random
         disks = MachineFaults(actions, scene)
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
@@ -95,7 +95,7 @@ class Faults:
         if not self._is_calm:
             self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
             self._tasks.append(asyncio.ensure_future(self._clones.speak_until(end_s)))
-        while self._world.now_s < end_s and not self._world.findings.violations:
+        while self._simulation.now_s < end_s and not self._simulation.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
             work = self._kinds[kind]()
@@ -104,15 +104,15 @@ class Faults:
     async def heal(self) -> None:
         """Let all faults that last end, then everything run as it should."""
         await asyncio.gather(*self._tasks)
-        world = self._world
-        world.cluster.network.weather = None
-        world.cluster.network.lateness.clear()
-        for node_id in world.config.node_ids:
-            world.machine(node_id).disk.slow_down(world.config.sync_latency_s_max)
-            if world.is_up(node_id):
-                world.cluster.drift(node_id, rate=1.0)
-            world.start(node_id)
-        world.restart_failed()
+        simulation = self._simulation
+        simulation.cluster.network.weather = None
+        simulation.cluster.network.lateness.clear()
+        for node_id in simulation.config.node_ids:
+            simulation.machine(node_id).disk.slow_down(simulation.config.sync_latency_s_max)
+            if simulation.is_up(node_id):
+                simulation.cluster.drift(node_id, rate=1.0)
+            simulation.start(node_id)
+        simulation.restart_failed()
 
     async def _lasts(self, fault: Fault, low_s: float, high_s: float) -> None:
         async with lasting(self._scene, fault):
@@ -121,7 +121,7 @@ class Faults:
     # Links
 
     async def _partition(self) -> None:
-        nodes = self._actions.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._simulation.config.node_ids)
         side = nodes[: self._random.randrange(1, len(nodes))]
         others = self._actions.others(*side)
         label = f"{sorted(side)} from {others}"
@@ -142,7 +142,7 @@ class Faults:
 
     async def _ring(self) -> None:
         """Each node hears a neighbour on each side, and nobody else."""
-        nodes = self._actions.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._simulation.config.node_ids)
         size = len(nodes)
         paths = tuple(
             (one, other)
@@ -156,7 +156,7 @@ class Faults:
         await self._cut_off("isolate", self._actions.victim())
 
     async def _isolate_controller(self) -> None:
-        controller = active_controller(self._world.cluster)
+        controller = active_controller(self._simulation.cluster)
         if controller is not None:
             await self._cut_off("isolate_controller", controller)
 
@@ -174,7 +174,7 @@ class Faults:
 
     async def _clog(self) -> None:
         """Two hosts' link holds everything and then delivers."""
-        sides: list[Side] = [*self._world.config.node_ids, *self._world.client_hosts]
+        sides: list[Side] = [*self._simulation.config.node_ids, *self._simulation.client_hosts]
         source, target = self._actions.shuffled(sides)[:2]
         label = ">".join(
             one if isinstance(one, str) else self._actions.host(one) for one in (source, target)
@@ -187,7 +187,7 @@ class Faults:
             delay_s_max=self._random.uniform(0.001, 0.2) * self._actions.happens(0.5),
             repeat=self._random.uniform(0, 0.3),
         )
-        await self._lasts(BadWeather(self._world.cluster.network, weather), 0.5, 4.0)
+        await self._lasts(BadWeather(self._simulation.cluster.network, weather), 0.5, 4.0)
 
     # Processes
 
@@ -195,7 +195,7 @@ class Faults:
         await self._freeze("pause", self._actions.victim())
 
     async def _pause_controller(self) -> None:
-        controller = active_controller(self._world.cluster)
+        controller = active_controller(self._simulation.cluster)
         if controller is not None:
             await self._freeze("pause_controller", controller)
 
@@ -207,7 +207,7 @@ class Faults:
 
     async def _kill(self) -> None:
         victim = self._actions.victim()
-        if self._world.is_up(victim):
+        if self._simulation.is_up(victim):
             async with lasting(self._scene, Kill(victim)):
                 await self._actions.stay_down()
 
@@ -217,33 +217,33 @@ class Faults:
 
     async def _rolling_restart(self) -> None:
         self._actions.count("rolling_restart")
-        for node_id in self._world.config.node_ids:
+        for node_id in self._simulation.config.node_ids:
             await self._actions.stop(node_id)
             await self._actions.last(0.0, 0.3)
-            self._world.start(node_id)
-            await self._actions.until(lambda: not list(self._world.unsettled()), within_s=4.0)
+            self._simulation.start(node_id)
+            await self._actions.until(lambda: not list(self._simulation.unsettled()), within_s=4.0)
 
     async def _restart_all(self) -> None:
         """At once: killed, or without power where the budget has room for it."""
         is_lossy = self._actions.happens(0.5)
         self._actions.count("restart_all", "power" if is_lossy else "kill -9")
-        nodes = self._actions.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._simulation.config.node_ids)
         for node_id in nodes:
             if not (is_lossy and self._actions.cut_power(node_id)):
                 self._actions.kill(node_id)
         for node_id in nodes:
             await self._actions.last(0.0, 0.5)
-            self._world.start(node_id)
+            self._simulation.start(node_id)
 
     async def _unclean(self) -> None:
         """A follower falls behind; then everyone in sync is gone, and it is all there is.
 
         Where that is not allowed, nobody leads until one of those in sync is back.
         """
-        topics = self._world.config.topics
+        topics = self._simulation.config.topics
         lossy = [one for one in topics if one.is_lossy and self._actions.happens(0.5)]
         topic = self._actions.one_of(lossy or topics)
-        state = self._world.image.partition(topic.name, 0)
+        state = self._simulation.image.partition(topic.name, 0)
         if not state or state.leader_id is None or len(state.isr) < 2:
             return
         behind = self._actions.one_of([one for one in state.replicas if one != state.leader_id])
@@ -254,11 +254,11 @@ class Faults:
             self._actions.kill(node_id)
         await self._actions.last(1.0, 6.0)
         for node_id in in_sync:
-            self._world.start(node_id)
+            self._simulation.start(node_id)
 
     async def _clock_drift(self) -> None:
         victim = self._actions.victim()
-        if self._world.is_up(victim):
+        if self._simulation.is_up(victim):
             rate = self._random.uniform(DRIFT_MIN, DRIFT_MAX)
             self._actions.count("clock_drift", f"node {victim}: {rate:.2f}")
-            self._world.cluster.drift(victim, rate=rate)
+            self._simulation.cluster.drift(victim, rate=rate)

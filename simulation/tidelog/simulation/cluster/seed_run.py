@@ -1,4 +1,4 @@
-"""A seed of the cluster suite: a storm over a fresh world, then a calm, then the verdict.
+"""A seed of the cluster suite: a storm over a new simulation, then a calm, then the verdict.
 
 It owns the story of a run and what its result holds; never what strikes or what is judged.
 """
@@ -26,8 +26,8 @@ from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.faults import Faults
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
-from tidelog.simulation.cluster.world import Violated, World
-from tidelog.simulation.cluster.world_config import draw_config
+from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
+from tidelog.simulation.cluster.simulation_config import draw_config
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.scheduler import SimulationError
 from tidelog.simulation.suites.findings import Findings, SeedResult
@@ -65,27 +65,29 @@ def run_seed(
     if scenario is not None:
         config = shape(scenario, config)
     config = replace(config, raft=replace(config.raft, engine=engine))
-    world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
-    workload = Workload(world, random.fork("workload"))
-    story = _Story(world, workload, random, choice=choice if has_faults else "")
-    with _told(world.timeline, None if scenario is None else story.port):
+    simulation = ClusterSimulation(
+        seed=seed, config=config, findings=findings, timeline_sink=timeline_sink
+    )
+    workload = Workload(simulation, random.fork("workload"))
+    story = _Story(simulation, workload, random, choice=choice if has_faults else "")
+    with _told(simulation.timeline, None if scenario is None else story.port):
         try:
-            world.cluster.run(story.tell())
+            simulation.cluster.run(story.tell())
         except (Violated, StoryOver):
             pass
         except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
             findings.report(type(error).__name__, _told_of(error))
         finally:
-            world.observer.finish()
+            simulation.observer.finish()
             workload.write_pending()
-    world.cluster.close()
-    for complaint in complaints(world.history) if not findings.violations else ():
+    simulation.cluster.close()
+    for complaint in complaints(simulation.history) if not findings.violations else ():
         findings.report(complaint.kind, str(complaint))
-    counted = counts(world.history)
+    counted = counts(simulation.history)
     if not findings.violations:
-        story.scene.conclude(world.history, counted)
+        story.scene.conclude(simulation.history, counted)
     for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
-        world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
+        simulation.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
         seed=seed,
         violation=findings.violations[0] if findings.violations else None,
@@ -93,21 +95,26 @@ def run_seed(
         coverage={name: findings.coverage[name] for name in COVERAGE},
         operations=workload.operations,
         acknowledged=workload.acknowledged,
-        steps=world.cluster.scheduler.steps,
-        virtual_s=round(world.now_s, 3),
-        trace_hash=world.cluster.trace.hexdigest(),
+        steps=simulation.cluster.scheduler.steps,
+        virtual_s=round(simulation.now_s, 3),
+        trace_hash=simulation.cluster.trace.hexdigest(),
         counts=counted,
     )
 
 
 class _Story:
     def __init__(
-        self, world: World, workload: Workload, random: SeededRandom, *, choice: str
+        self,
+        simulation: ClusterSimulation,
+        workload: Workload,
+        random: SeededRandom,
+        *,
+        choice: str,
     ) -> None:
-        self._world = world
+        self._simulation = simulation
         self._workload = workload
         self._scenario = SCENARIOS.get(choice)
-        actions = FaultActions(world, random.fork("strikes"))
+        actions = FaultActions(simulation, random.fork("strikes"))
         self.port = SimClusterPort(actions, workload)
         self.scene = Scene(self.port)
         if self._scenario is not None:
@@ -116,13 +123,13 @@ class _Story:
         self._choice = choice
 
     async def tell(self) -> None:
-        world = self._world
-        world.timeline.note("config", str(world.config))
-        for machine in world.cluster.machines.values():
-            machine.disk.slow_down(world.config.sync_latency_s_max)
+        simulation = self._simulation
+        simulation.timeline.note("config", str(simulation.config))
+        for machine in simulation.cluster.machines.values():
+            machine.disk.slow_down(simulation.config.sync_latency_s_max)
         if not await self._comes_to_rest(READY_S_MAX, "ready"):
             return
-        watching = asyncio.create_task(world.watch(), name="watch")
+        watching = asyncio.create_task(simulation.watch(), name="watch")
         await self._workload.begin()
         if await self._comes_to_rest(READY_S_MAX, "topics"):
             await self._strike()
@@ -140,9 +147,11 @@ class _Story:
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")
         if self._scenario is None:
-            await self._faults.strike_until(self._world.now_s + self._world.config.storm_s)
+            await self._faults.strike_until(
+                self._simulation.now_s + self._simulation.config.storm_s
+            )
         await self._faults.heal()
-        self._world.timeline.note("fault", "all is healed")
+        self._simulation.timeline.note("fault", "all is healed")
         await asyncio.sleep(AFTERMATH_S)
         self._workload.is_churn_over = True
         await churning
@@ -157,25 +166,25 @@ class _Story:
         try:
             await self._workload.read_all()
         except (TimeoutError, TidelogError) as error:
-            self._world.findings.report("I29", f"final reads: {error!r}")
+            self._simulation.findings.report("I29", f"final reads: {error!r}")
         else:
-            self._world.invariants.at_quiet()
+            self._simulation.invariants.at_quiet()
 
     async def _comes_to_rest(self, within_s: float, invariant: str) -> bool:
         """Wait for it; a report when it takes too long."""
-        world = self._world
-        deadline_s = world.now_s + within_s
-        while left := [*self._unready(), *world.unsettled(), *self._unended(invariant)]:
-            if world.now_s > deadline_s:
-                world.findings.report(invariant, f"{within_s} s later: {'; '.join(left)}")
+        simulation = self._simulation
+        deadline_s = simulation.now_s + within_s
+        while left := [*self._unready(), *simulation.unsettled(), *self._unended(invariant)]:
+            if simulation.now_s > deadline_s:
+                simulation.findings.report(invariant, f"{within_s} s later: {'; '.join(left)}")
                 return False
             await asyncio.sleep(LOOK_EVERY_S)
-            world.restart_failed()
+            simulation.restart_failed()
         return True
 
     def _unready(self) -> Iterator[str]:
-        for broker_id in self._world.config.broker_ids:
-            if broker_id not in self._world.image.brokers:
+        for broker_id in self._simulation.config.broker_ids:
+            if broker_id not in self._simulation.image.brokers:
                 yield f"broker {broker_id} is not registered"
 
     def _unended(self, invariant: str) -> Iterator[str]:

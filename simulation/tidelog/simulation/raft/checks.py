@@ -1,4 +1,4 @@
-"""Invariants of a run, fed by the world with voters' messages, applied entries and promises.
+"""Invariants of a run, fed by the simulation with voters' messages, applied entries and promises.
 
 It owns which check sees what; the checks themselves are `wire_checks`, `election_checks`,
 `log_checks`, `disk_checks`, `state_checks`, `contact_checks` and, over what clients saw,

@@ -15,7 +15,7 @@ from tidelog.simulation.raft.election_faults import ElectionFaults
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Weather
 from tidelog.simulation.raft.overload import Overload
-from tidelog.simulation.raft.world import DIRECTORY, WAL_PATH, Voter, World
+from tidelog.simulation.raft.simulation import DIRECTORY, WAL_PATH, RaftSimulation, Voter
 
 KINDS_USED_MIN = 4
 PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 1.3
@@ -41,10 +41,10 @@ LAST_WIPE_PROBABILITY = 0.3
 class Faults:
     """Strikes until `stop`; then `heal` takes all back."""
 
-    def __init__(self, world: World, random: SeededRandom, *, seed: int) -> None:
-        self._world = world
+    def __init__(self, simulation: RaftSimulation, random: SeededRandom, *, seed: int) -> None:
+        self._simulation = simulation
         self._random = random
-        self._actions = FaultActions(world, random)
+        self._actions = FaultActions(simulation, random)
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "partition": self._partition,
             "shift": self._shift,
@@ -74,9 +74,9 @@ class Faults:
         self._is_shifting = False
 
     async def strike_until(self, end_s: float) -> None:
-        """Strike again and again, sometimes while other faults last; on the world's loop."""
+        """Strike again and again, sometimes while other faults last; on the simulation's loop."""
         self._actions.end_s = end_s
-        while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
+        while self._simulation.scheduler.now_s < end_s and not self._simulation.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
             self._tasks = [task for task in self._tasks if not task.done()]
@@ -88,25 +88,25 @@ class Faults:
     async def heal(self) -> None:
         """Let all faults that last end, then let every voter run."""
         await asyncio.gather(*self._tasks)
-        for voter in self._world.voters.values():
+        for voter in self._simulation.voters.values():
             voter.disk.faults.heal()
             voter.disk.capacity_bytes = None
             voter.has_disk_error = False
-            self._world.resume(voter)
-            self._world.start(voter)
+            self._simulation.resume(voter)
+            self._simulation.start(voter)
         if self._actions.happens(LAST_WIPE_PROBABILITY):
             await self._wipe_last()
 
     async def _wipe_last(self) -> None:
         """When nothing else happens any more, a follower with a new disk gets everything back."""
         await self._actions.last(1.0, 2.0)
-        leader = self._world.leader()
-        followers = [voter for voter in self._world.voters.values() if voter is not leader]
+        leader = self._simulation.leader()
+        followers = [voter for voter in self._simulation.voters.values() if voter is not leader]
         victim = self._actions.one_of(followers)
         if leader is not None and self._actions.may_wipe(victim):
             self._actions.wipe(victim)
             await self._actions.last(0.0, 0.3)
-            self._world.start(victim)
+            self._simulation.start(victim)
 
     def _draw_kinds(self, seed: int) -> list[str]:
         left = list(self._kinds)
@@ -134,15 +134,15 @@ class Faults:
         What the first one committed or voted, the second knows from that voter alone.
         """
         for _ in range(self._random.randrange(1, 4)):
-            if self._is_shifting or self._world.scheduler.now_s > self._actions.end_s:
+            if self._is_shifting or self._simulation.scheduler.now_s > self._actions.end_s:
                 return
             self._is_shifting = True
             first = self._actions.bare_majority(self._actions.victim().node_id)
             overlap = first[self._random.randrange(0, len(first))]
-            second = [node_id for node_id in self._world.voters if node_id not in first]
+            second = [node_id for node_id in self._simulation.voters if node_id not in first]
             self._actions.count("shift", f"{sorted(first)}, then {sorted([overlap, *second])}")
             await self._actions.cut(self._actions.links_between(first), 0.2, 1.5)
-            struck = asyncio.create_task(self._strike_overlap(self._world.voters[overlap]))
+            struck = asyncio.create_task(self._strike_overlap(self._simulation.voters[overlap]))
             await self._actions.cut(self._actions.links_between([overlap, *second]), 0.5, 2.5)
             await struck
             self._is_shifting = False
@@ -150,13 +150,13 @@ class Faults:
     async def _strike_overlap(self, voter: Voter) -> None:
         match self._random.randrange(0, 5):
             case 0:
-                self._world.kill(voter)
+                self._simulation.kill(voter)
             case 1 | 2:
-                self._world.crash(voter)
+                self._simulation.crash(voter)
             case 3 if self._actions.may_wipe(voter):
                 self._actions.wipe(voter)
         await self._actions.last(0.0, 0.3)
-        self._world.start(voter)
+        self._simulation.start(voter)
 
     async def _isolate(self) -> None:
         victim = self._actions.victim().node_id
@@ -165,7 +165,7 @@ class Faults:
 
     async def _one_way(self) -> None:
         victim = self._actions.victim().node_id
-        others = [node_id for node_id in self._world.voters if node_id != victim]
+        others = [node_id for node_id in self._simulation.voters if node_id != victim]
         match self._random.randrange(0, 3):
             case 0:
                 links = [(victim, other) for other in others]
@@ -173,12 +173,12 @@ class Faults:
                 links = [(other, victim) for other in others]
             case _:
                 links = [(victim, others[self._random.randrange(0, len(others))])]
-        self._world.findings.coverage["one_way"] += 1
+        self._simulation.findings.coverage["one_way"] += 1
         self._actions.count("one_way", " ".join(f"n{source}>n{target}" for source, target in links))
         await self._actions.cut(links)
 
     async def _storm(self) -> None:
-        network = self._world.network
+        network = self._simulation.network
         weather = Weather(
             loss=self._random.uniform(0, 0.25),
             repeat=self._random.uniform(0, 0.3),
@@ -190,7 +190,7 @@ class Faults:
         await self._actions.last(0.3, 3.0)
         if network.weather is weather:
             network.weather = Weather()
-            self._world.timeline.note("fault", "the storm is over")
+            self._simulation.timeline.note("fault", "the storm is over")
 
     # Processes
 
@@ -199,23 +199,23 @@ class Faults:
         if not victim.is_running:
             return
         self._actions.count("pause", victim.name)
-        self._world.findings.coverage["pauses"] += 1
-        self._world.pause(victim)
+        self._simulation.findings.coverage["pauses"] += 1
+        self._simulation.pause(victim)
         await self._actions.last(0.05, 3.0)
-        self._world.resume(victim)
+        self._simulation.resume(victim)
 
     async def _kill(self) -> None:
         victim = self._actions.victim()
         if victim.loop is not None:
             self._actions.count("kill", victim.name)
-            self._world.kill(victim)
+            self._simulation.kill(victim)
             await self._actions.start_later(victim)
 
     async def _crash(self) -> None:
         victim = self._actions.victim()
         if victim.loop is not None:
             self._actions.count("crash", victim.name)
-            self._world.crash(victim)
+            self._simulation.crash(victim)
             await self._actions.start_later(victim)
 
     async def _crash_at_write(self) -> None:
@@ -250,18 +250,18 @@ class Faults:
             await self._actions.last(0.0, 0.1)
             await self._actions.start(victim)
             await self._actions.last(0.02, 0.6)
-            self._world.crash(victim)
+            self._simulation.crash(victim)
             await self._actions.start_later(victim)
 
     async def _restart_all(self) -> None:
         is_lossy = self._random.random() < 0.5
         self._actions.count("restart_all", "power" if is_lossy else "kill -9")
-        for voter in self._world.voters.values():
+        for voter in self._simulation.voters.values():
             if voter.loop is not None:
-                (self._world.crash if is_lossy else self._world.kill)(voter)
+                (self._simulation.crash if is_lossy else self._simulation.kill)(voter)
         for node_id in self._actions.shuffled():
             await self._actions.last(0.0, 0.3)
-            self._world.start(self._world.voters[node_id])
+            self._simulation.start(self._simulation.voters[node_id])
 
     async def _wipe(self) -> None:
         victim = self._actions.victim()
@@ -277,7 +277,9 @@ class Faults:
         self._actions.count("slow_disk", f"{victim.name}: {latency_s:.3f} s a sync")
         victim.disk.slow_down(latency_s)
         await self._actions.last(0.5, 4.0)
-        victim.disk.slow_down(self._random.uniform(0.0001, self._world.config.sync_latency_s_max))
+        victim.disk.slow_down(
+            self._random.uniform(0.0001, self._simulation.config.sync_latency_s_max)
+        )
 
     async def _disk_error(self) -> None:
         victim = self._actions.victim()
@@ -302,10 +304,10 @@ class Faults:
             await self._actions.last(0.3, 4.0)
             victim.disk.capacity_bytes = None
             victim.has_disk_error = False
-            self._world.start(victim)
+            self._simulation.start(victim)
 
     async def _clock_drift(self) -> None:
         victim = self._actions.victim()
         rate = self._random.uniform(0.6, 1.6)
         self._actions.count("clock_drift", f"{victim.name}: {rate:.2f}")
-        self._world.drift(victim, rate)
+        self._simulation.drift(victim, rate)

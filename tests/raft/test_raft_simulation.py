@@ -1,4 +1,4 @@
-"""The world of the Raft suite does what its faults ask: both kinds of network, disks, processes."""
+"""Raft simulation: it does what faults ask: both kinds of network, disks, processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""World of the clients of a chaos run: each connects on its own, through its group's proxies.
+"""Clients of a chaos run: each connects on its own, through its group's proxies.
 
 Owns the groups' members, the answers to producers, and the run's diary.
 """
@@ -28,7 +28,7 @@ REPLICATION_FACTOR = 3
 
 
 @dataclass(slots=True)
-class SocketWorld:
+class SocketClients:
     """`workloads.WorldPort` over a cluster of processes. `close` it."""
 
     cluster: SocketCluster
@@ -104,7 +104,7 @@ class SocketWorld:
         """Each send is in the history; the diary has what is rare."""
         return False
 
-    def ports(self, name: str) -> Mapping[str, Any]:  # keyword arguments of every client
+    def client_ports(self, name: str) -> Mapping[str, Any]:  # keyword arguments of every client
         """Connections are a client's own, so that a toxic may strike some and spare others."""
         transport = self._transports.get(name)
         if transport is None:

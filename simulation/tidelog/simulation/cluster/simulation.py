@@ -1,4 +1,4 @@
-"""The world of one seed: nodes, clients' history, what was found, and what faults may still do.
+"""Simulation of one seed: nodes, clients' history, what was found, and what faults may still do.
 
 Owns what faults and clients share; decides nothing by itself.
 """
@@ -19,7 +19,7 @@ from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster,
 from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.inside import has_failed_log, newest_image
 from tidelog.simulation.cluster.invariants import Invariants
-from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR, WorldConfig
+from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
 from tidelog.simulation.suites.timeline import Timeline
@@ -33,14 +33,14 @@ class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its
     """Something did not hold: whatever follows may follow from it."""
 
 
-class World:
+class ClusterSimulation:
     """Nodes are held down only by faults (`held`); other nodes that are down start again soon."""
 
     def __init__(
         self,
         *,
         seed: int,
-        config: WorldConfig,
+        config: ClusterSimulationConfig,
         findings: Findings,
         timeline_sink: Callable[[str], None] | None,
     ) -> None:
@@ -116,7 +116,7 @@ class World:
         """Hosts of every client so far."""
         return list(self._clients)
 
-    def ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
+    def client_ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
         """A client's way to the cluster, from a host of its own."""
         ports = self._clients.get(name)
         if ports is None:

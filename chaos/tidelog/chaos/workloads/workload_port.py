@@ -1,4 +1,7 @@
-"""Port: the world of clients: the simulation's `World` and sockets' `SocketWorld` implement it."""
+"""Port of a workload: topics, producers, the clients' way to the cluster, and their history.
+
+The simulations and sockets' `SocketClients` implement it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.history.history import Poll, Send
 
 
-class WorldPort(Protocol):
+class WorkloadPort(Protocol):
     """Topics and producers to run, the clients' way to the cluster, and their history."""
 
     @property
@@ -51,9 +54,9 @@ class WorldPort(Protocol):
 
     @property
     def is_diary_read(self) -> bool:
-        """True if anyone reads what `note` is told: who has much to say asks first."""
+        """True if somebody reads the notes: ask first before a lot is written."""
 
-    def ports(self, name: str) -> Mapping[str, Any]:
+    def client_ports(self, name: str) -> Mapping[str, Any]:
         """Keyword arguments of every client: a way to the cluster of its own, by its name."""
 
     def note(self, who: str, what: str) -> None:
