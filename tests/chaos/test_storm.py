@@ -23,7 +23,7 @@ from tidelog.chaos.faults.storm_plan import (
     TOXICS,
     draw,
 )
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 SEEDS = 10_000
 FOR_S = 30.0
@@ -129,7 +129,7 @@ def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
         kinds = (*LOSSY, *MENU)
         storm = Storm(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
 
-        told(storm.inject(Scene(cluster)))
+        told(storm.inject(ScenarioRun(cluster)))
 
         damages += cluster.damages
         assert cluster.is_whole()
@@ -141,7 +141,7 @@ def test_nothing_is_left_of_a_storm(seed: int, told: Told) -> None:
     cluster = _cluster()
     storm = Storm(seed, 60.0)
 
-    told(storm.inject(Scene(cluster)))
+    told(storm.inject(ScenarioRun(cluster)))
 
     assert len(storm.struck) > 5
     assert cluster.is_whole()
@@ -150,7 +150,7 @@ def test_nothing_is_left_of_a_storm(seed: int, told: Told) -> None:
 def test_the_same_seed_strikes_the_same(told: Told) -> None:
     clusters = [_cluster(), _cluster()]
     for cluster in clusters:
-        told(Storm(7, 120.0).inject(Scene(cluster)))
+        told(Storm(7, 120.0).inject(ScenarioRun(cluster)))
 
     assert clusters[0].told == clusters[1].told
 
@@ -170,9 +170,9 @@ def test_a_wound_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
     budget.close(wound, needs_start=True)
     assert budget.impaired(cluster) == [4]  # in the ISR, as far as controllers know
 
-    told(fault.inject(Scene(cluster)))
+    told(fault.inject(ScenarioRun(cluster)))
     assert budget.impaired(cluster) == [4]
-    told(fault.heal(Scene(cluster)))
+    told(fault.heal(ScenarioRun(cluster)))
 
     assert budget.impaired(cluster) == []
 

@@ -7,7 +7,7 @@ import pytest
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.storm import Storm
 from tidelog.chaos.story.scenario import Scenario
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.simulation.cluster.scenarios import SCENARIOS
 from tidelog.simulation.cluster.seed_run import run_seed
 
@@ -22,14 +22,14 @@ FOR_S = 15.0
 def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
     kind: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story(scene: Scene) -> None:
+    async def story(run: ScenarioRun) -> None:
         storm = Storm(seed=1, for_s=FOR_S, kinds=(kind,))
-        async with lasting(scene, storm):
-            scene.expect(storm.struck, "something struck")
-        await scene.in_sync()
-        lines = scene.logged(told)
+        async with lasting(run, storm):
+            run.expect(storm.struck, "something struck")
+        await run.in_sync()
+        lines = run.logged(told)
         is_known = [line.fields.get("start_loss", "EVERYTHING") == "EVERYTHING" for line in lines]
-        scene.promise(any(is_known), f"{kind} was noticed")
+        run.promise(any(is_known), f"{kind} was noticed")
 
     monkeypatch.setitem(SCENARIOS, "storm of one", Scenario("storm of one", story))
 

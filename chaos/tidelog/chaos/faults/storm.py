@@ -17,7 +17,7 @@ from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
 from tidelog.chaos.faults.storm_plan import MENU, TOXICS, Strike, draw
 from tidelog.chaos.faults.storm_victims import Target, target_of
 from tidelog.chaos.faults.together import Together
-from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scenario_run import ScenarioRun, UnsupportedFaultError
 
 
 @dataclass(slots=True)
@@ -36,47 +36,47 @@ class Storm:
     """The kinds that did strike, in order."""
     _claims: Claims = field(default_factory=Claims, init=False)
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         budget = DamageBudget(min_insync_replicas=self.min_insync_replicas)
-        for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(scene)):
+        for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(run)):
             try:
                 async with asyncio.TaskGroup() as group:
                     for strike in each.strikes:
-                        group.create_task(self._strike(scene, strike, budget))
+                        group.create_task(self._strike(run, strike, budget))
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
             await asyncio.sleep(each.quiet_s)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """Nothing: each strike is healed when it ends, however that comes."""
 
-    def _kinds(self, scene: Scene) -> tuple[str, ...]:
+    def _kinds(self, run: ScenarioRun) -> tuple[str, ...]:
         if self.kinds is not None:
             return self.kinds
-        return (*MENU, *TOXICS) if isinstance(scene.cluster, BehindProxies) else MENU
+        return (*MENU, *TOXICS) if isinstance(run.cluster, BehindProxies) else MENU
 
-    async def _strike(self, scene: Scene, strike: Strike, budget: DamageBudget) -> None:
+    async def _strike(self, run: ScenarioRun, strike: Strike, budget: DamageBudget) -> None:
         await asyncio.sleep(strike.after_s)
-        target = target_of(strike, scene.cluster, held=self._claims.node_ids)
+        target = target_of(strike, run.cluster, held=self._claims.node_ids)
         if target is None:
             return
         try:
             with self._claims.holding(target.node_id):
-                await self._let_it_strike(scene, strike, target, budget)
+                await self._let_it_strike(run, strike, target, budget)
         except (FaultError, UnsupportedFaultError):
             return  # Nobody leads at the moment, or there is no such file yet.
 
     async def _let_it_strike(
-        self, scene: Scene, strike: Strike, target: Target, budget: DamageBudget
+        self, run: ScenarioRun, strike: Strike, target: Target, budget: DamageBudget
     ) -> None:
         wound = None
         if target.is_lossy and target.node_id is not None:
-            wound = budget.take(scene.cluster, target.node_id)
+            wound = budget.take(run.cluster, target.node_id)
             if wound is None:
                 return
         try:
-            async with lasting(scene, target.fault):
+            async with lasting(run, target.fault):
                 self.struck.append(strike.kind)
                 await asyncio.sleep(strike.last_s)
         finally:

@@ -29,7 +29,7 @@ from tidelog.chaos.sockets.story_limits import (
 )
 from tidelog.chaos.sockets.verdict import FAILED
 from tidelog.chaos.sockets.work_plan import work_of
-from tidelog.chaos.story.scene import Scene, StoryOver
+from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
@@ -97,7 +97,7 @@ class _Run:
             load_s=plan.load_s,
             is_full=plan.is_full,
         )
-        self._scene = Scene(self._port)
+        self._scenario_run = ScenarioRun(self._port)
 
     async def tell(self) -> None:
         """From the nodes' start to their end in order."""
@@ -121,8 +121,8 @@ class _Run:
         evidence.bands += self._port.bands(0.0)
         evidence.rests = self._workload.rests
         if is_calm:
-            self._scene.conclude(self._clients.history, evidence.counts)
-        evidence.facts.update(self._scene.facts)
+            self._scenario_run.conclude(self._clients.history, evidence.counts)
+        evidence.facts.update(self._scenario_run.facts)
 
     async def _stop(self) -> None:
         for node_id, words in self._cluster.ended_by_themselves().items():
@@ -155,7 +155,7 @@ class _Run:
 
     async def _tell_it(self) -> None:
         try:
-            await self._plan.scenario.story(self._scene)
+            await self._plan.scenario.story(self._scenario_run)
         except StoryOver:
             pass
         except LookupError as error:

@@ -13,7 +13,7 @@ from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView, Side
-from tidelog.chaos.story.scene import UNOBSERVED
+from tidelog.chaos.story.scenario_run import UNOBSERVED
 from tidelog.chaos.topology import CLIENTS
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom

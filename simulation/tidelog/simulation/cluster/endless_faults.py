@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.nodes import Kill
 from tidelog.chaos.faults.slow_disks import SlowDisks
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
@@ -62,9 +62,9 @@ SPANS: Mapping[str, Span] = {
 class EndlessFaults:
     """Strikes beside `Faults`, out of a stream of chance of its own."""
 
-    def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
+    def __init__(self, actions: FaultActions, random: SeededRandom, run: ScenarioRun) -> None:
         self._actions = actions
-        self._scene = scene
+        self._run = run
         self._simulation = actions.simulation
         self._random = random
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
@@ -144,7 +144,7 @@ class EndlessFaults:
         latency_s = self._draw(SLOW_SYNC_S)
         label = f"nodes {sorted(slow)}: {latency_s:.3f} s a sync"
         disks = SlowDisks(slow, latency_s, kind="slow_majority", label=label)
-        async with lasting(self._scene, disks):
+        async with lasting(self._run, disks):
             await self._last()
 
     async def _slow_reads(self) -> None:
@@ -226,7 +226,7 @@ class EndlessFaults:
         await asyncio.sleep(self._random.uniform(0.0, 2.0))
         victim = self._actions.one_of(self._simulation.config.node_ids)
         if self._simulation.is_up(victim):
-            async with lasting(self._scene, Kill(victim, kind="kill_amidst")):
+            async with lasting(self._run, Kill(victim, kind="kill_amidst")):
                 await self._actions.stay_down()
 
     # Chance

@@ -17,7 +17,7 @@ from tidelog.chaos.faults.fault import Fault, lasting
 from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import both_ways, one_way
 from tidelog.chaos.story.cluster_port import Side
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.chaos.topology import CLIENTS
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
@@ -41,12 +41,12 @@ DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 class Faults:
     """Strikes until stopped; then `heal` takes every fault back."""
 
-    def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
+    def __init__(self, actions: FaultActions, random: SeededRandom, run: ScenarioRun) -> None:
         self._actions = actions
-        self._scene = scene
+        self._run = run
         self._simulation = actions.simulation
         self._random = random
-        disks = MachineFaults(actions, scene)
+        disks = MachineFaults(actions, run)
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "partition": self._partition,
             "one_way": self._one_way,
@@ -77,7 +77,7 @@ class Faults:
             self._used.append(name)
         else:
             self._use_late_calls(random.fork("late calls"))
-        self._endless = EndlessFaults(actions, random.fork("endless"), scene)
+        self._endless = EndlessFaults(actions, random.fork("endless"), run)
         self._clones = Clones(actions, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -115,7 +115,7 @@ class Faults:
         simulation.restart_failed()
 
     async def _lasts(self, fault: Fault, low_s: float, high_s: float) -> None:
-        async with lasting(self._scene, fault):
+        async with lasting(self._run, fault):
             await self._actions.last(low_s, high_s)
 
     # Links
@@ -201,18 +201,18 @@ class Faults:
 
     async def _freeze(self, kind: str, victim: int) -> None:
         fault = Pause(victim, kind=kind)
-        async with lasting(self._scene, fault):
+        async with lasting(self._run, fault):
             if fault.has_struck:
                 await self._actions.last(0.2, 6.0)
 
     async def _kill(self) -> None:
         victim = self._actions.victim()
         if self._simulation.is_up(victim):
-            async with lasting(self._scene, Kill(victim)):
+            async with lasting(self._run, Kill(victim)):
                 await self._actions.stay_down()
 
     async def _stop(self) -> None:
-        async with lasting(self._scene, Terminate(self._actions.victim(), kind="stop")):
+        async with lasting(self._run, Terminate(self._actions.victim(), kind="stop")):
             await self._actions.stay_down()
 
     async def _rolling_restart(self) -> None:

@@ -12,7 +12,7 @@ from tidelog.chaos.faults.disk_full import DiskFull
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.power import EndAtWrite, PowerCut
 from tidelog.chaos.faults.slow_disks import SlowDisks
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.log.file_names import LOG
 from tidelog.simulation.cluster.budget import folder_of
 from tidelog.simulation.cluster.fault_actions import FaultActions
@@ -24,9 +24,9 @@ OPERATIONS_MAX = 80
 class MachineFaults:
     """The kinds, for `Faults`."""
 
-    def __init__(self, actions: FaultActions, scene: Scene) -> None:
+    def __init__(self, actions: FaultActions, run: ScenarioRun) -> None:
         self._actions = actions
-        self._scene = scene
+        self._run = run
         self._simulation = actions.simulation
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "power_cut": self._power_cut,
@@ -44,7 +44,7 @@ class MachineFaults:
     async def _power_cut(self) -> None:
         victim = self._actions.victim()
         if self._simulation.budget.may_lose_power(victim):
-            async with lasting(self._scene, PowerCut(victim)):
+            async with lasting(self._run, PowerCut(victim)):
                 await self._actions.stay_down()
 
     async def _crash_at_write(self) -> None:
@@ -62,7 +62,7 @@ class MachineFaults:
         machine = self._simulation.machine(victim)
         host, number = machine.host, self._actions.random.randrange(1, OPERATIONS_MAX)
         with self._actions.disks.holding(victim):
-            async with lasting(self._scene, EndAtWrite(victim, number, has_power_cut)):
+            async with lasting(self._run, EndAtWrite(victim, number, has_power_cut)):
                 await self._actions.until(lambda: machine.host is not host, within_s=4.0)
         await self._actions.start_later(victim)
 
@@ -104,7 +104,7 @@ class MachineFaults:
             fault = self._flip(node_id, topic, state.partition, path)
             if fault is None:
                 return
-            await fault.inject(self._scene)
+            await fault.inject(self._run)
             if not is_harmless and not name.endswith(LOG) and fault.flip is not None:
                 self._simulation.budget.note_flip(topic, state.partition, fault.flip)
 
@@ -125,7 +125,7 @@ class MachineFaults:
             return
         room_bytes = self._actions.random.randrange(0, 4096)
         with self._actions.disks.holding(victim):
-            async with lasting(self._scene, DiskFull(victim, room_bytes)):
+            async with lasting(self._run, DiskFull(victim, room_bytes)):
                 await self._actions.last(0.3, 4.0)
         await self._mend(victim)
 
@@ -163,7 +163,7 @@ class MachineFaults:
         latency_s = self._actions.random.uniform(0.02, 0.6)
         label = f"node {victim}: {latency_s:.3f} s a sync"
         disk = SlowDisks([victim], latency_s, kind="slow_disk", label=label)
-        async with lasting(self._scene, disk):
+        async with lasting(self._run, disk):
             await self._actions.last(0.5, 4.0)
 
     def _may_strike_disk(self, node_id: int) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import structlog
 
-from tidelog.chaos.story.scene import Scene, StoryOver
+from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
@@ -85,7 +85,7 @@ def run_seed(
         findings.report(complaint.kind, str(complaint))
     counted = counts(simulation.history)
     if not findings.violations:
-        story.scene.conclude(simulation.history, counted)
+        story.run.conclude(simulation.history, counted)
     for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
         simulation.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
@@ -116,10 +116,10 @@ class _Story:
         self._scenario = SCENARIOS.get(choice)
         actions = FaultActions(simulation, random.fork("strikes"))
         self.port = SimClusterPort(actions, workload)
-        self.scene = Scene(self.port)
+        self.run = ScenarioRun(self.port)
         if self._scenario is not None:
             self.port.listen()
-        self._faults = Faults(actions, random.fork("faults"), self.scene)
+        self._faults = Faults(actions, random.fork("faults"), self.run)
         self._choice = choice
 
     async def tell(self) -> None:
@@ -142,7 +142,7 @@ class _Story:
             await asyncio.sleep(CONTROL_S)
             return
         if self._scenario is not None:
-            await self._scenario.story(self.scene)
+            await self._scenario.story(self.run)
             self._workload.is_churn_over = True
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")

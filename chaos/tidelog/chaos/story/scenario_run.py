@@ -1,4 +1,4 @@
-"""Scene of a story: its verbs for faults, waits, expectations and promises, on any cluster.
+"""Run of a scenario: the verbs for faults, waits, expectations and promises, on any cluster.
 
 A story is about partition 0 of the cluster's topic. An unmet wait or assertion is reported as one
 of two things:
@@ -45,8 +45,8 @@ class UnsupportedFaultError(Exception):
     """This kind of cluster does not support the fault."""
 
 
-class Scene:
-    """A cluster as stories meet it. `facts` are what a story measured, for people."""
+class ScenarioRun:
+    """A cluster as scenarios meet it. `facts` are what a story measured, for people."""
 
     def __init__(self, cluster: ClusterPort) -> None:
         self.cluster = cluster
