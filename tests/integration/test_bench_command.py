@@ -18,7 +18,7 @@ from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.nodes import rss_mb
 from tidelog.benchmarks.own_cluster import OwnCluster
 from tidelog.benchmarks.plan import Kind, groups
-from tidelog.benchmarks.sitting import run_worker
+from tidelog.benchmarks.session import run_worker
 from tidelog.benchmarks.worker import LOADS
 
 pytestmark = pytest.mark.process

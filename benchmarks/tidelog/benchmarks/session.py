@@ -43,7 +43,7 @@ class Cluster(Protocol):
 
 
 @dataclass(slots=True)
-class Sitting:
+class BenchSession:
     """The values measured so far, and the errors of groups that did not run."""
 
     effort: Effort
