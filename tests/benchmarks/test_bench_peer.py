@@ -75,14 +75,14 @@ def _session(tmp_path: Path, runs: int, *found: Group) -> BenchSession:
 @pytest.fixture
 def turns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Our turns, without a cluster."""
-    told: list[str] = []
+    reported: list[str] = []
 
     def load(self: BenchSession, _cluster: object, job: object) -> dict[str, float]:
-        told.append("ours")
+        reported.append("ours")
         return {"a.o": 14.0}
 
     def run(self: Peer, *arguments: str) -> dict[str, list[float]]:
-        told.append("peer")
+        reported.append("peer")
         if "break" in arguments:
             raise RunFailedError("no jars")
         return {"produce.java.100B": [7.0], "another group's": [1.0], "loaded": [3.0, 4.0]}
@@ -90,7 +90,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(BenchSession, "_load", load)
     monkeypatch.setattr(sessions, "run_worker", lambda *_: {"a.o": 1.0})
     monkeypatch.setattr(Peer, "run", run)
-    return told
+    return reported
 
 
 def test_turns_alternate_and_the_warm_up_does_not_count(tmp_path: Path, turns: list[str]) -> None:

@@ -58,5 +58,5 @@ def test_a_chart_of_nothing_is_a_chart() -> None:
 
 
 def test_the_command_names_no_folders_of_this_machine() -> None:
-    told = ["bench", "run", "--peer", "/a/venv/bin/python /b/c/kafka-peer", "--report", "docs/x"]
-    assert command_text(told) == ("tidelog bench run --peer 'python kafka-peer' --report docs/x")
+    command = ["bench", "run", "--peer", "/a/venv/bin/python /b/c/kafka-peer", "--report", "docs/x"]
+    assert command_text(command) == ("tidelog bench run --peer 'python kafka-peer' --report docs/x")

@@ -53,7 +53,7 @@ class Recorder:
         self.ended.append(leadership)
         self.calls.append(("resigned", leadership, end))
 
-    def told(self) -> list[tuple[str, int, object]]:
+    def calls_received(self) -> list[tuple[str, int, object]]:
         """The calls, with leader epochs alone, the high watermarks in between left out."""
         return [
             (what, leadership.leader_epoch, detail)

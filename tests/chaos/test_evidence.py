@@ -32,7 +32,7 @@ def clients(tmp_path: Path) -> SocketClients:
         cluster=cast("SocketCluster", FakeCluster()),
         work=work_of(SCENARIOS["F62"]),
         random=SeededRandom(1),
-        tell=lambda _: None,
+        on_note=lambda _: None,
         writer=HistoryWriter(tmp_path / "history.jsonl"),
     )
 

@@ -54,13 +54,13 @@ def test_what_is_promised_and_does_not_hold_is_another_report(
 def test_waits_end_with_the_report_of_their_kind(
     run: ScenarioRun, cluster: FakeClusterPort
 ) -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         with pytest.raises(StoryOver):
             await run.comes(lambda: False, "the fault", within_s=3.0)
         with pytest.raises(StoryOver):
             await run.must_come(lambda: False, "the claim", within_s=3.0)
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
     assert cluster.reports == [(UNOBSERVED, "the fault"), (PROMISE, "the claim")]
 
@@ -70,10 +70,10 @@ def test_what_was_seen_before_a_wait_does_not_end_it(
 ) -> None:
     before_s = cluster.now_s
 
-    async def tell() -> bool:
+    async def run_story() -> bool:
         return await run.until(lambda: cluster.now_s == before_s, within_s=3.0)
 
-    assert not run_virtual(tell())
+    assert not run_virtual(run_story())
 
 
 @pytest.mark.parametrize(("patience", "is_seen"), [(1.0, False), (3.0, True)])
@@ -92,14 +92,14 @@ def test_the_longest_wait_since_a_fault_is_a_fact(
     def is_later(at_s: float) -> bool:
         return cluster.now_s >= at_s
 
-    async def tell() -> None:
+    async def run_story() -> None:
         for waits_s in (5.0, 2.0):
             await run.kill(1)
             at_s = cluster.now_s + waits_s - 1.0
             await run.must_come(partial(is_later, at_s), "another leads")
             await run.start(1)
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
     assert run.facts == {"another leads": "5.00 s"}
 
@@ -112,14 +112,14 @@ def test_rounds_are_those_of_the_catalogue_when_asked_for(cluster: FakeClusterPo
 
 
 def test_a_start_tells_that_a_kill_is_over(run: ScenarioRun, cluster: FakeClusterPort) -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         await run.kill(2)
         await run.kill(2)
         await run.start(2)
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
-    assert [one for one in cluster.told if one[1] == "kill"] == [
+    assert [one for one in cluster.reported if one[1] == "kill"] == [
         ("begins", "kill", "node 2"),
         ("is over", "kill", "node 2"),
     ]
@@ -128,14 +128,14 @@ def test_a_start_tells_that_a_kill_is_over(run: ScenarioRun, cluster: FakeCluste
 def test_cuts_are_told_by_who_does_not_hear_whom(
     run: ScenarioRun, cluster: FakeClusterPort
 ) -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         both, one_way = run.between([1], [2, 3]), [(2, "clients")]
         await run.cut([*both, *one_way])
         await run.mend(both)
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
-    assert cluster.told[0] == ("begins", "cut", "1 ↮ 2, 3; 2 ↛ clients")
+    assert cluster.reported[0] == ("begins", "cut", "1 ↮ 2, 3; 2 ↛ clients")
     assert cluster.cuts == [(2, "clients")]
 
 

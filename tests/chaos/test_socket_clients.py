@@ -47,7 +47,7 @@ def clients(path: Path) -> SocketClients:
         cluster=cast("SocketCluster", FakeCluster()),
         work=work_of(SCENARIOS["F62"]),
         random=SeededRandom(1),
-        tell=lambda _: None,
+        on_note=lambda _: None,
         writer=HistoryWriter(path),
     )
 

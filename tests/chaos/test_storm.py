@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.chaos.fault_cluster_port import FOLDER, FakeSocketPort
 from tests.log.partition_logs import batch
-from tests.virtual_time import Told
+from tests.virtual_time import RunVirtually
 
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.faults.budget import Claims, DamageBudget
@@ -121,7 +121,7 @@ class _Watched(FakeSocketPort):
 
 @pytest.mark.parametrize("min_insync_replicas", [1, 2, 3])
 def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
-    min_insync_replicas: int, told: Told
+    min_insync_replicas: int, run_virtually: RunVirtually
 ) -> None:
     damages = 0
     for seed in range(STORMS):
@@ -129,7 +129,7 @@ def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
         kinds = (*LOSSY, *MENU)
         storm = Storm(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
 
-        told(storm.inject(ScenarioRun(cluster)))
+        run_virtually(storm.inject(ScenarioRun(cluster)))
 
         damages += cluster.damages
         assert cluster.is_whole()
@@ -137,22 +137,22 @@ def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_nothing_is_left_of_a_storm(seed: int, told: Told) -> None:
+def test_nothing_is_left_of_a_storm(seed: int, run_virtually: RunVirtually) -> None:
     cluster = _cluster()
     storm = Storm(seed, 60.0)
 
-    told(storm.inject(ScenarioRun(cluster)))
+    run_virtually(storm.inject(ScenarioRun(cluster)))
 
     assert len(storm.struck) > 5
     assert cluster.is_whole()
 
 
-def test_the_same_seed_strikes_the_same(told: Told) -> None:
+def test_the_same_seed_strikes_the_same(run_virtually: RunVirtually) -> None:
     clusters = [_cluster(), _cluster()]
     for cluster in clusters:
-        told(Storm(7, 120.0).inject(ScenarioRun(cluster)))
+        run_virtually(Storm(7, 120.0).inject(ScenarioRun(cluster)))
 
-    assert clusters[0].told == clusters[1].told
+    assert clusters[0].run_virtually == clusters[1].run_virtually
 
 
 def test_an_open_wound_leaves_no_room_though_all_are_in_sync() -> None:
@@ -163,26 +163,26 @@ def test_an_open_wound_leaves_no_room_though_all_are_in_sync() -> None:
     assert budget.take(cluster, 5) is None
 
 
-def test_a_wound_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
+def test_a_wound_heals_with_a_newer_registration_in_the_isr(run_virtually: RunVirtually) -> None:
     cluster, budget, fault = _cluster(), DamageBudget(min_insync_replicas=2), EmptyDisk(4)
     wound = budget.take(cluster, 4)
     assert wound is not None
     budget.close(wound, needs_start=True)
     assert budget.impaired(cluster) == [4]  # in the ISR, as far as controllers know
 
-    told(fault.inject(ScenarioRun(cluster)))
+    run_virtually(fault.inject(ScenarioRun(cluster)))
     assert budget.impaired(cluster) == [4]
-    told(fault.heal(ScenarioRun(cluster)))
+    run_virtually(fault.heal(ScenarioRun(cluster)))
 
     assert budget.impaired(cluster) == []
 
 
-def test_a_flip_is_a_wound_until_it_is_wrong_no_more(told: Told) -> None:
+def test_a_flip_is_a_wound_until_it_is_wrong_no_more(run_virtually: RunVirtually) -> None:
     cluster, budget = _cluster(), DamageBudget(min_insync_replicas=2)
     wound = budget.take(cluster, 4)
     assert wound is not None
     good = cluster.content(4, LOG_PATH)
-    told(cluster.flip(4, LOG_PATH, 30, 1))
+    run_virtually(cluster.flip(4, LOG_PATH, 30, 1))
     flip = Flip(4, LOG_PATH, 30, cluster.content(4, LOG_PATH)[30])
     budget.close(wound, flip, needs_start=False)
 

@@ -246,5 +246,5 @@ def test_a_batch_is_told_by_when_it_was_decided(cluster: Journals, run: Run) -> 
     for one in (1, 2):
         journal = cluster.journals[one]
         journal.on_batch(EMPTY_IMAGE, batch, 12)
-    (told,) = run("--json").lines
-    assert (told["time_ms"], told["nodes"], told["broker_id"]) == (BASE_MS - 5, [1, 2], 4)
+    (line,) = run("--json").lines
+    assert (line["time_ms"], line["nodes"], line["broker_id"]) == (BASE_MS - 5, [1, 2], 4)

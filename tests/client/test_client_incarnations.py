@@ -146,9 +146,9 @@ async def test_without_a_policy_the_application_is_told_and_seeks() -> None:
         await made_anew(cluster)
         await fill(cluster, b"new 0", b"new 1")
         for _ in range(2):
-            with pytest.raises(errors.KafkaError, match="recreated") as told:
+            with pytest.raises(errors.KafkaError, match="recreated") as raised:
                 await values(c, 1)
-            assert told.value.code == common_pb2.INCONSISTENT_TOPIC_ID
+            assert raised.value.code == common_pb2.INCONSISTENT_TOPIC_ID
         c.seek(TP, 0)
         assert await values(c, 2) == [b"new 0", b"new 1"]
 

@@ -94,9 +94,9 @@ async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_close() -> Non
     cluster.create("t")
     cluster.is_stubborn = True
     p = producer(cluster)
-    told: list[object] = []
+    delivered: list[object] = []
     bulk = await p.submit_many("t", [b"a", b"b"])
-    await p.submit("t", value=b"c", on_delivery=lambda *outcome: told.append(outcome))
+    await p.submit("t", value=b"c", on_delivery=lambda *outcome: delivered.append(outcome))
     await cluster.asked.wait()
     async with asyncio.timeout(10):
         await p.close(timeout_ms=1)
@@ -104,7 +104,7 @@ async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_close() -> Non
     cluster.released.set()
     await settle(50)
     assert cluster.requests("Produce"), "the answer came after all"
-    assert len(told) == 1, "and was told to nobody"
+    assert len(delivered) == 1, "and was told to nobody"
     assert await other_tasks() == set()
 
 

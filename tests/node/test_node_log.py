@@ -51,7 +51,7 @@ async def main():
             raise ValueError("two\\nlines")
         except ValueError:
             logging.getLogger(name).exception("unexpected")
-    node_log.tell_counted()
+    node_log.log_counted()
     tending = asyncio.create_task(node_log.tend())
     sys.stderr.write("x" * 20_000 + "\\n")
     sys.stderr.flush()
@@ -84,7 +84,7 @@ class LeftCaller:
     async def write(self, _response: object) -> None:
         raise self.error
 
-    async def abort(self, *_told: object) -> None:
+    async def abort(self, *_info: object) -> None:
         self.aborted = True
 
 

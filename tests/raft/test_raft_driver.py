@@ -68,7 +68,9 @@ def test_a_vote_leaves_only_after_its_sync(node: Node, run: Run) -> None:
         node.followers.sent.clear()
         node.hear(vote_request())
         await asyncio.sleep(2 * SYNC_S)
-        (sent_s,) = [at_s for at_s, told in node.followers.sent if told.HasField("vote_granted")]
+        (sent_s,) = [
+            at_s for at_s, message in node.followers.sent if message.HasField("vote_granted")
+        ]
         assert sent_s - asked_s >= SYNC_S
 
     run(main())

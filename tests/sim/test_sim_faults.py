@@ -33,11 +33,11 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     def run_story(
         story: Callable[[ScenarioRun, ClusterSimulation], Awaitable[None]],
     ) -> dict[str, int]:
-        async def told(run: ScenarioRun) -> None:
+        async def story_until_in_sync(run: ScenarioRun) -> None:
             await story(run, cast("SimClusterPort", run.cluster)._simulation)
             await run.in_sync()
 
-        monkeypatch.setitem(SCENARIOS, "one", Scenario("one", told))
+        monkeypatch.setitem(SCENARIOS, "one", Scenario("one", story_until_in_sync))
         result = run_seed(3, choice="one")
         assert result.violation is None, result.violation
         return result.faults

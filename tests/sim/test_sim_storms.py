@@ -16,18 +16,18 @@ FOR_S = 15.0
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "words"),
     [("empty_disk", "broker starts"), ("torn_tail", "broker starts"), ("bit_flip", "log damaged")],
 )
 def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
-    kind: str, told: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story(run: ScenarioRun) -> None:
         storm = Storm(seed=1, for_s=FOR_S, kinds=(kind,))
         async with lasting(run, storm):
             run.expect(storm.struck, "something struck")
         await run.in_sync()
-        lines = run.logged(told)
+        lines = run.logged(words)
         is_known = [line.fields.get("start_loss", "EVERYTHING") == "EVERYTHING" for line in lines]
         run.promise(any(is_known), f"{kind} was noticed")
 

@@ -321,7 +321,7 @@ class ReplicaManager:
         )
         if fenced:
             for partition in self.led_partitions():
-                partition.tell(FollowersFenced(fenced))
+                partition.handle(FollowersFenced(fenced))
 
     def _bring_in_line(self, key: tuple[str, int]) -> None:
         """Hold the partition as in the newest image, or drop it."""

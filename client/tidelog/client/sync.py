@@ -228,7 +228,7 @@ def _start(coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
         if ended.cancelled():
             loop.call_soon_threadsafe(task.cancel)
 
-    def tell(ended: asyncio.Task[Item]) -> None:
+    def notify(ended: asyncio.Task[Item]) -> None:
         if ended.cancelled():
             future.cancel()
             return
@@ -240,7 +240,7 @@ def _start(coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
         else:
             future.set_result(ended.result())
 
-    task.add_done_callback(tell)
+    task.add_done_callback(notify)
     future.add_done_callback(cancel)
 
 

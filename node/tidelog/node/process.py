@@ -125,7 +125,7 @@ async def _serve(
     finally:
         tending.cancel()
         garbage.stop()
-        node_log.tell_counted()
+        node_log.log_counted()
         await _wait_for_calls()
 
 

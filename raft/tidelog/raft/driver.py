@@ -209,7 +209,7 @@ class RaftDriver:
         try:
             while not self._is_stopping:
                 next_step_in_s = await self._step(storage, engine, machine, syncing)
-                self._tell_who_is_missing(list(engine.waits_for))
+                self._report_missing_voters(list(engine.waits_for))
                 snapshotting.begin_if_due(
                     machine,
                     applied_index=self._applied_index,
@@ -313,7 +313,7 @@ class RaftDriver:
         for listener in self._listeners:
             listener()
 
-    def _tell_who_is_missing(self, waits_for: list[int]) -> None:
+    def _report_missing_voters(self, waits_for: list[int]) -> None:
         if waits_for != self._waits_for:
             self._waits_for = waits_for
             logger.warning(

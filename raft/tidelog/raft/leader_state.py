@@ -124,8 +124,8 @@ class LeaderState:
             follower = self.followers[peer_id]
             if follower.next_index <= self._log.base_index:
                 self._send_piece(peer_id, follower, now_s)
-            has_told = self._send_entries(peer_id, follower, commit_index)
-            if not has_told and (is_heartbeat_due or follower.told_commit_index < commit_index):
+            has_sent = self._send_entries(peer_id, follower, commit_index)
+            if not has_sent and (is_heartbeat_due or follower.sent_commit_index < commit_index):
                 self._send_append(peer_id, follower, commit_index, is_empty=True)
 
     def _send_entries(self, peer_id: int, follower: Progress, commit_index: int) -> bool:
@@ -150,7 +150,7 @@ class LeaderState:
         body.previous_term = previous_term or 0
         body.commit_index = commit_index
         body.round = self._round
-        follower.told_commit_index = commit_index
+        follower.sent_commit_index = commit_index
         if is_empty:
             return
         entries = self._log.entries_from(

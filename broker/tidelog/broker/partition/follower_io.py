@@ -63,7 +63,7 @@ def apply_fetched(
     not fetched before `retry_at_ms`.
     """
     try:
-        order = partition.tell(_fetch_answered(partition, asked, result, records))
+        order = partition.handle(_fetch_answered(partition, asked, result, records))
         if isinstance(order, AppendFetched):
             if order.restart_offset is not None:
                 return partition.at_rest_after(
@@ -72,7 +72,7 @@ def apply_fetched(
             _append(partition, records)
             if partition.log.is_flush_due:
                 return partition.at_rest_after(_flush(partition, asked, result))
-            order = partition.tell(_fetched_appended(partition, asked, result))
+            order = partition.handle(_fetched_appended(partition, asked, result))
     except StorageError:
         return None
     except CorruptMessageError as error:
@@ -147,7 +147,7 @@ def _back_off(partition: Partition, retry_at_ms: int, why: str) -> None:
 
 async def _flush(partition: Partition, asked: FetchPartition, result: PartitionFetchResult) -> None:
     await partition.log.flush()
-    work = partition.ordered(partition.tell(_fetched_appended(partition, asked, result)))
+    work = partition.ordered(partition.handle(_fetched_appended(partition, asked, result)))
     if work is not None:
         await work
 

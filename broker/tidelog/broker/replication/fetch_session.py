@@ -47,7 +47,7 @@ LOAD_WAIT_MS_MIN = 500
 """Minimum wait of a single fetch for disk loads, even with a max wait of 0."""
 
 Key = tuple[str, int]
-NOTHING_TOLD = (-1, -1)
+NOTHING_SENT = (-1, -1)
 
 
 class FetchSession:
@@ -187,7 +187,7 @@ class FetchSession:
         else:
             if slot.asked.fetch_offset != asked.fetch_offset:
                 self._end_load(slot)
-            slot.asked, slot.told, slot.is_armed = asked, NOTHING_TOLD, True
+            slot.asked, slot.sent, slot.is_armed = asked, NOTHING_SENT, True
         self._dirty[slot] = None
         if answer.is_whole:
             answer.begin(slot)
@@ -310,7 +310,7 @@ class FetchSession:
         except NotInMemoryError as lacking:
             self._load(slot, result, lacking, loaded)
             self._note_news(slot.asked, result, answer)
-        told = result.high_watermark, result.log_start_offset
+        sent = result.high_watermark, result.log_start_offset
         if size_bytes or not _has_more(slot.asked, result):
             self._end_load(slot)
             self._dirty.pop(slot, None)
@@ -320,9 +320,9 @@ class FetchSession:
         elif size_bytes or result.diverging_epoch is not None:
             answer.sizes[slot] = size_bytes
             answer.size_bytes += size_bytes
-        elif told == slot.told:
+        elif sent == slot.sent:
             answer.drop(slot)
-        slot.told = told
+        slot.sent = sent
 
     def _read_one(
         self, asked: FetchPosition, result: FetchResult, answer: _Answer, loaded: Loaded
@@ -422,7 +422,7 @@ class _Slot:
     session: FetchSession
     asked: FetchPosition
     partition: Partition
-    told: tuple[int, int] = NOTHING_TOLD
+    sent: tuple[int, int] = NOTHING_SENT
     """High watermark and log start offset last sent to the fetcher since its last request."""
     is_armed: bool = True
     """True while it may be read: the fetcher waits for records from its requested offset on."""

@@ -17,7 +17,7 @@ class Cuts:
     """Cuts of one fault."""
 
     _paths: tuple[Path, ...] = ()
-    _told: tuple[str, str, tuple[int, ...]] = ("", "", ())
+    _counted: tuple[str, str, tuple[int, ...]] = ("", "", ())
 
     async def cut(
         self,
@@ -31,7 +31,7 @@ class Cuts:
         """Cut these, and count a fault `kind`, described as `what`, that strikes `nodes`."""
         require(paths, f"{kind}: no path to cut")
         require(not self._paths, f"{kind} strikes already: {what}")
-        self._paths, self._told = paths, (kind, what, nodes)
+        self._paths, self._counted = paths, (kind, what, nodes)
         run.cluster.count(kind, what, *nodes)
         await run.cluster.cut(paths)
 
@@ -39,6 +39,6 @@ class Cuts:
         """Take back what was cut, if anything."""
         if self._paths:
             await run.cluster.mend(self._paths)
-            kind, what, nodes = self._told
+            kind, what, nodes = self._counted
             run.cluster.over(kind, what, *nodes)
             self._paths = ()

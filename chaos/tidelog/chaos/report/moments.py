@@ -33,7 +33,7 @@ def moments(story: Story) -> Markup:
         words = [moment(at_s), *_faults(story, at_s), *_committed(story, at_s)]
         words += [line for node in story.replicas for line in _replica(story, node, at_s)]
         if number >= 0 and at_s <= rates[number].ended_s:
-            words.append(_told(rates[number].acknowledged_per_s, rates[number].p99_ms))
+            words.append(_rate_text(rates[number].acknowledged_per_s, rates[number].p99_ms))
         lines.append([round(at_s, 3), *words])
     # Nothing in it can end the element, or be read as markup.
     data = json.dumps(lines, separators=(",", ":"))
@@ -78,6 +78,6 @@ def _replica(story: Story, node_id: int, at_s: float) -> list[str]:
     ]
 
 
-def _told(rate: float, p99_ms: float | None) -> str:
+def _rate_text(rate: float, p99_ms: float | None) -> str:
     late = "" if p99_ms is None else f", p99 {milliseconds(p99_ms)}"
     return f"{whole(rate)} acknowledged/s{late}"

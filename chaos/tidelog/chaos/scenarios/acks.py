@@ -23,7 +23,9 @@ def _compare(run: ScenarioRun, history: History, _: Counts) -> tuple[bool, str]:
     there = {value for poll in history.polls if poll.is_final for _, value in poll.records}
     lost: dict[int, int] = {}
     for acks, name in NAMES.items():
-        told = [one for one in history.sends if one.acks == acks and one.outcome == "ok"]
-        lost[acks] = sum(one.value not in there for one in told)
-        run.facts[f"acks={name}"] = f"{len(told):,} acknowledged, {lost[acks]:,} of them lost"
+        acknowledged = [one for one in history.sends if one.acks == acks and one.outcome == "ok"]
+        lost[acks] = sum(one.value not in there for one in acknowledged)
+        run.facts[f"acks={name}"] = (
+            f"{len(acknowledged):,} acknowledged, {lost[acks]:,} of them lost"
+        )
     return not lost[ACKS_ALL], f"{lost[ACKS_ALL]} records of acks=all are lost"

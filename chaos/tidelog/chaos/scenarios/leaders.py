@@ -104,15 +104,17 @@ async def unclean_election(run: ScenarioRun) -> None:
     await run.start(leader)
     await run.in_sync()
     # All that it had was acknowledged: producers were at rest, and it was alone in the ISR.
-    told = run.truncated(leader)
-    run.expect(told > 0, "records were truncated")
-    run.facts["records truncated"] = str(told)
+    truncated = run.truncated(leader)
+    run.expect(truncated > 0, "records were truncated")
+    run.facts["records truncated"] = str(truncated)
     await run.last(1.0, 1.0)
     run.load.is_held = False
-    run.at_the_end(partial(_is_exact, told, killed_s))
+    run.at_the_end(partial(_is_exact, truncated, killed_s))
 
 
-def _is_exact(told: int, killed_s: float, history: History, counts: Counts) -> tuple[bool, str]:
+def _is_exact(
+    truncated: int, killed_s: float, history: History, counts: Counts
+) -> tuple[bool, str]:
     """Compare count and losses; later losses are of acks=1, when the preferred leader returns."""
     final = {
         offset: value for poll in history.polls if poll.is_final for offset, value in poll.records
@@ -121,9 +123,12 @@ def _is_exact(told: int, killed_s: float, history: History, counts: Counts) -> t
         one for one in history.sends if one.outcome == "ok" and (one.ended_s or 0) <= killed_s
     ]
     lost = sum(one.offset is not None and final.get(one.offset) != one.value for one in before)
-    is_right = told == lost <= counts["lost_unclean"]
-    is_told = any(poll.is_rewound for poll in history.polls)
-    return is_right and is_told, f"{told} told, {lost} lost; consumers were told: {is_told}"
+    is_right = truncated == lost <= counts["lost_unclean"]
+    is_reported = any(poll.is_rewound for poll in history.polls)
+    return (
+        is_right and is_reported,
+        f"{truncated} reported, {lost} lost; reported to consumers: {is_reported}",
+    )
 
 
 @scenario("F20", Needs(runs_on=SIM_ONLY, is_flushed=False))

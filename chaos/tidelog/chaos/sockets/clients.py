@@ -35,8 +35,8 @@ class SocketClients:
     work: WorkPlan
     random: SeededRandom
     """Randomness of clients; which of them draws when is up to the machine."""
-    tell: Callable[[str], None]
-    """Told each note, too."""
+    on_note: Callable[[str], None]
+    """Called with each note, too."""
     writer: HistoryWriter
     """Writer of the history's file; its owner closes it."""
     history: History = field(default_factory=History)
@@ -120,7 +120,7 @@ class SocketClients:
     def note(self, who: str, what: str) -> None:
         """For people."""
         self.notes.append(Note(self.now_s, who, what))
-        self.tell(f"{who}: {what}")
+        self.on_note(f"{who}: {what}")
 
     def happened(self, what: str) -> None:
         """Count it."""

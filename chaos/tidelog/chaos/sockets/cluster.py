@@ -284,8 +284,8 @@ class SocketCluster:
                         node_id: await inspector.peek(timeout_s=INSPECT_S_MAX)
                         for node_id, inspector in self._inspectors.items()
                     }
-                    told = {node_id: one for node_id, one in samples.items() if one is not None}
-                    if len(told) == len(samples) and is_so(told):
+                    answered = {node_id: one for node_id, one in samples.items() if one is not None}
+                    if len(answered) == len(samples) and is_so(answered):
                         return
                     await asyncio.sleep(POLL_S)
         except TimeoutError:

@@ -51,14 +51,14 @@ class Forger:
             request_serializer=DescribeQuorumRequest.SerializeToString,
             response_deserializer=DescribeQuorumResponse.FromString,
         )
-        told = await ask(DescribeQuorumRequest(), timeout=CALL_S_MAX, wait_for_ready=True)
+        quorum = await ask(DescribeQuorumRequest(), timeout=CALL_S_MAX, wait_for_ready=True)
         return Aim(
             cluster_id=self._cluster.cluster_id,
             sender_id=sender_id,
             receiver_id=receiver_id,
-            term=told.term,
-            last_index=told.last_index,
-            last_term=told.term,
+            term=quorum.term,
+            last_index=quorum.last_index,
+            last_term=quorum.term,
             incarnation=time.time_ns() // 1_000_000,
         )
 

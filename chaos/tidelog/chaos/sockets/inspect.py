@@ -21,7 +21,7 @@ from typing import Any
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.node_inside import broker_of, epochs_of, held_by, log_of, quorum_of
-from tidelog.chaos.sockets.sample_json import Question, Told, question_of, told_json
+from tidelog.chaos.sockets.sample_json import Question, SampleReply, parse_question, reply_json
 from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.log.partition_log import PartitionLog
@@ -79,7 +79,7 @@ class Inspection:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
-            question = question_of((await reader.readline()).decode())
+            question = parse_question((await reader.readline()).decode())
             writer.write(self._answer(question).encode())
             await writer.drain()
         except (ConnectionError, ValueError, TypeError):  # the asker went away, wholly or in part
@@ -92,7 +92,7 @@ class Inspection:
         node_id, seen = self._node.config.node_id, question.lines_seen if is_same else 0
         sample = self._sample(self._ring.since(seen, node_id=node_id))
         has_image = is_same and question.image_offset == sample.image.offset
-        return told_json(Told(sample, self._ring.seen), has_image=has_image)
+        return reply_json(SampleReply(sample, self._ring.seen), has_image=has_image)
 
     def _sample(self, lines: tuple[LogLine, ...]) -> NodeSample:
         node, quorum, broker = self._node, quorum_of(self._node), broker_of(self._node)

@@ -118,8 +118,8 @@ class ReplicaFiles:
                 if in_sync:
                     self._check_expected(in_sync[0], expected, end=end)
                 elif expected:
-                    told = f"{len(expected)} records were acknowledged"
-                    self._report("I6", f"{partition.name}: nobody is in sync, {told}")
+                    what = f"{len(expected)} records were acknowledged"
+                    self._report("I6", f"{partition.name}: nobody is in sync, {what}")
 
     @asynccontextmanager
     async def _opened(
@@ -175,8 +175,8 @@ class ReplicaFiles:
         """I3. Two that are both too short are the same."""
         for one in in_sync:
             if one.log.log_end_offset < end:
-                told = f"ends at {one.log.log_end_offset}, {end} was committed"
-                self._report("I3", f"{one.name} {told}")
+                what = f"ends at {one.log.log_end_offset}, {end} was committed"
+                self._report("I3", f"{one.name} {what}")
 
     def _check_expected(
         self, stored: StoredLog, expected: Mapping[int, bytes], *, end: int

@@ -42,10 +42,10 @@ AFTERMATH_S = 1.0
 """Clients go on for so long after the last fault."""
 
 
-async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
+async def run_scenario(plan: RunPlan, *, folder: Path, on_note: Callable[[str], None]) -> RunRecord:
     """The whole run. `folder`, which is there, gets its history, and logs unless all was well.
 
-    `tell` is called with each event as it happens. Errors: only what cancels it; any other is an
+    `on_note` is called with each event as it happens. Errors: only what cancels it; any other is an
     anomaly of the record.
     """
     scenario, work = plan.scenario, work_of(plan.scenario)
@@ -60,12 +60,12 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
     random = SeededRandom(plan.seed)
     lossy = [work.topic.name] if work.topic.is_lossy else []
     with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
-        clients = SocketClients(cluster, work, random.fork("clients"), tell, writer)
+        clients = SocketClients(cluster, work, random.fork("clients"), on_note, writer)
         evidence = Evidence(cluster, clients, is_damage_expected=scenario.needs.is_damaging)
         try:
             async with cluster:
                 with report_failures(partial(evidence.report, FAILED)):
-                    await _Run(plan, clients, evidence, random).tell()
+                    await _Run(plan, clients, evidence, random).run()
                     await evidence.judge_files()
                 if evidence.anomalies:
                     _keep_logs(cluster, folder)
@@ -99,7 +99,7 @@ class _Run:
         )
         self._scenario_run = ScenarioRun(self._port)
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         """From the nodes' start to their end in order."""
         await self._cluster.until_ready()
         is_calm = False
@@ -141,7 +141,7 @@ class _Run:
             self._workload.is_churn_over = True
         churning = asyncio.create_task(self._workload.churn(), name="churn")
         if not await run_within(
-            self._tell_it(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
+            self._run_story(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
         ):
             evidence.report(FAILED, "the story was broken off")
         await self._port.heal()
@@ -153,7 +153,7 @@ class _Run:
         self._workload.is_churn_over = True
         await churning
 
-    async def _tell_it(self) -> None:
+    async def _run_story(self) -> None:
         try:
             await self._plan.scenario.story(self._scenario_run)
         except StoryOver:

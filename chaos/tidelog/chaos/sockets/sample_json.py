@@ -29,7 +29,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SampleReply:
     """A sample, and how many lines its process has logged; the image may be the asker's own."""
 
     sample: NodeSample
@@ -41,14 +41,14 @@ def question_json(question: Question) -> str:
     return json.dumps(asdict(question)) + "\n"
 
 
-def question_of(text: str) -> Question:
+def parse_question(text: str) -> Question:
     """Parse the output of `question_json`."""
     return Question(**json.loads(text))
 
 
-def told_json(told: Told, *, has_image: bool) -> str:
+def reply_json(reply: SampleReply, *, has_image: bool) -> str:
     """Serialize to one line, without the image when the asker has it."""
-    sample = told.sample
+    sample = reply.sample
     values = {
         field.name: getattr(sample, field.name)
         for field in fields(sample)
@@ -59,16 +59,16 @@ def told_json(told: Told, *, has_image: bool) -> str:
         "image": list(pieces),
         "replicas": [asdict(one) for one in sample.replicas],
         "lines": [[line.node_id, line.at_s, line.event, line.fields] for line in sample.lines],
-        "lines_seen": told.lines_seen,
+        "lines_seen": reply.lines_seen,
     }
     return json.dumps(values) + "\n"
 
 
-def told_of(text: str, image: MetadataImage) -> Told:
-    """Parse the output of `told_json`; `image` is the one the asker has."""
+def parse_reply(text: str, image: MetadataImage) -> SampleReply:
+    """Parse the output of `reply_json`; `image` is the one the asker has."""
     values = json.loads(text)
     lines_seen = values.pop("lines_seen")
-    return Told(
+    return SampleReply(
         NodeSample(
             **{
                 **values,

@@ -187,7 +187,7 @@ class Workload:
         if plan.name != CHURNED:
             return
         old = self._incarnations[plan.name]
-        before = await self._told_ids(plan.name) - {b""}
+        before = await self._topic_ids(plan.name) - {b""}
         if not before:
             return  # nobody to ask: which incarnation comes next could not be told
         await self._delete(plan)
@@ -207,18 +207,18 @@ class Workload:
         """
         ends_s = self.port.now_s + KNOWN_S_MAX
         while self.port.now_s < ends_s:
-            told = await self._told_ids(topic)
-            if len(told) == 1 and not told & (before | {b""}):
+            topic_ids = await self._topic_ids(topic)
+            if len(topic_ids) == 1 and not topic_ids & (before | {b""}):
                 return
             await asyncio.sleep(REFUSED_WAIT_S)
         self.port.note("admin", f"{topic}: not every broker knows it after {KNOWN_S_MAX} s")
 
-    async def _told_ids(self, topic: str) -> AbstractSet[bytes]:
+    async def _topic_ids(self, topic: str) -> AbstractSet[bytes]:
         """The topic's ids by each broker; empty for one that has none, or does not answer."""
-        asked = (self._told_id(address, topic) for address in self.port.bootstrap)
+        asked = (self._topic_id(address, topic) for address in self.port.bootstrap)
         return set(await asyncio.gather(*asked))
 
-    async def _told_id(self, address: str, topic: str) -> bytes:
+    async def _topic_id(self, address: str, topic: str) -> bytes:
         request = MetadataRequest(topics=[topic])
         try:
             answer = await self._transport.call(address, METADATA, request, timeout_ms=ASK_MS)

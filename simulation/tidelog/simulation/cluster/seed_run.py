@@ -41,7 +41,7 @@ AFTERMATH_S = 2.0
 CALM_S_MAX = 40.0
 """I29: what must have come to rest by then (sessions, elections, retries, a client's patience)."""
 LOOK_EVERY_S = 0.2
-VIOLATIONS_TOLD_MAX = 10
+VIOLATIONS_NOTED_MAX = 10
 
 
 def run_seed(
@@ -70,13 +70,13 @@ def run_seed(
     )
     workload = Workload(simulation, random.fork("workload"))
     story = _Story(simulation, workload, random, choice=choice if has_faults else "")
-    with _told(simulation.timeline, None if scenario is None else story.port):
+    with _nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
-            simulation.cluster.run(story.tell())
+            simulation.cluster.run(story.run())
         except (Violated, StoryOver):
             pass
         except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
-            findings.report(type(error).__name__, _told_of(error))
+            findings.report(type(error).__name__, _error_text(error))
         finally:
             simulation.observer.finish()
             workload.write_pending()
@@ -85,8 +85,8 @@ def run_seed(
         findings.report(complaint.kind, str(complaint))
     counted = counts(simulation.history)
     if not findings.violations:
-        story.run.conclude(simulation.history, counted)
-    for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
+        story.scenario_run.conclude(simulation.history, counted)
+    for violation in findings.violations[:VIOLATIONS_NOTED_MAX]:
         simulation.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
         seed=seed,
@@ -116,13 +116,13 @@ class _Story:
         self._scenario = SCENARIOS.get(choice)
         actions = FaultActions(simulation, random.fork("strikes"))
         self.port = SimClusterPort(actions, workload)
-        self.run = ScenarioRun(self.port)
+        self.scenario_run = ScenarioRun(self.port)
         if self._scenario is not None:
             self.port.listen()
-        self._faults = Faults(actions, random.fork("faults"), self.run)
+        self._faults = Faults(actions, random.fork("faults"), self.scenario_run)
         self._choice = choice
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         simulation = self._simulation
         simulation.timeline.note("config", str(simulation.config))
         for machine in simulation.cluster.machines.values():
@@ -142,7 +142,7 @@ class _Story:
             await asyncio.sleep(CONTROL_S)
             return
         if self._scenario is not None:
-            await self._scenario.story(self.run)
+            await self._scenario.story(self.scenario_run)
             self._workload.is_churn_over = True
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")
@@ -192,7 +192,7 @@ class _Story:
             yield f"{self._workload.unended} sends have not ended"
 
 
-def _told_of(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """The simulation's own errors say it all; of others one wants to know where."""
     if isinstance(error, SimulationError):
         return str(error)
@@ -200,13 +200,13 @@ def _told_of(error: Exception) -> str:
 
 
 @contextmanager
-def _told(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
+def _nodes_logging_to(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
     """Pass nodes' log lines to the timeline and to the port, if anyone reads them."""
     if not timeline.is_kept and port is None:
         yield
         return
 
-    def tell(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
+    def note_event(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
         loop = asyncio._get_running_loop()  # noqa: SLF001
         who = loop.name if isinstance(loop, NodeLoop) else "?"
         if port is not None:
@@ -217,7 +217,7 @@ def _told(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
 
     before = structlog.get_config()
     structlog.configure(
-        processors=[tell], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
+        processors=[note_event], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
     )
     try:
         yield

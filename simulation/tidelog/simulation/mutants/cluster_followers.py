@@ -114,7 +114,7 @@ async def fetched_not_flushed(
 ) -> None:
     """A follower acknowledges what flush.messages=1 wants on stable storage before it is there."""
     work: Coroutine[Any, Any, object] | None = partition.ordered(
-        partition.tell(following._fetched_appended(partition, asked, result))
+        partition.handle(following._fetched_appended(partition, asked, result))
     )
     if work is not None:
         await work

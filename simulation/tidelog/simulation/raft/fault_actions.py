@@ -114,7 +114,7 @@ class FaultActions:
         simulation = self.simulation
         heard: asyncio.Future[RaftMessage] = asyncio.get_running_loop().create_future()
 
-        def tell(message: RaftMessage) -> None:
+        def finish(message: RaftMessage) -> None:
             if not heard.done():
                 heard.set_result(message)
 
@@ -122,7 +122,7 @@ class FaultActions:
             if wanted(message):
                 simulation.listeners.remove(listen)
                 at_once(message)
-                simulation.scheduler.deliver(simulation.loop, lambda: tell(message), delay_s=0)
+                simulation.scheduler.deliver(simulation.loop, lambda: finish(message), delay_s=0)
 
         simulation.listeners.append(listen)
         try:

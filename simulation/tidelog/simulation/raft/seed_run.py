@@ -51,7 +51,7 @@ def run_seed(
     )
     story = _Story(simulation, random, seed=seed, has_faults=has_faults)
     try:
-        simulation.scheduler.run(simulation.loop, story.tell())
+        simulation.scheduler.run(simulation.loop, story.run())
     except SimulationError as error:
         findings.report(type(error).__name__, str(error))
     finally:
@@ -84,7 +84,7 @@ class _Story:
         self._strangers = Strangers(simulation, random.fork("strangers"), seed=seed)
         self._has_faults = has_faults
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         simulation = self._simulation
         simulation.timeline.note("config", str(simulation.config))
         for voter in simulation.voters.values():

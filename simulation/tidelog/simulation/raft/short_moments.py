@@ -84,7 +84,7 @@ class ShortMoments:
         links = self._actions.links_between([leader.node_id])
         writing = asyncio.create_task(self._witness.ask("write", self._any_key(), leader))
         heard = await self._actions.hear(
-            lambda message: _tells_commit(message, leader, above=commit_index),
+            lambda message: _announces_commit(message, leader, above=commit_index),
             within_s=0.6,
             at_once=lambda _: simulation.network.cut(links),
         )
@@ -133,14 +133,14 @@ class ShortMoments:
             simulation.pause(leader)
         self._actions.mend(to_it)
         if asked is not None:
-            await self._commit_told(leader, known)
+            await self._wait_for_commit(leader, known)
             await self._actions.last(0.005, 0.03)
             simulation.resume(leader)
             await self._actions.last(0.05, 0.3)
         self._actions.mend(from_it)
         simulation.drift(leader, self._random.uniform(0.97, 1.03))
 
-    async def _commit_told(self, sleeper: Voter, known_term: int) -> None:
+    async def _wait_for_commit(self, sleeper: Voter, known_term: int) -> None:
         """Wait until a later leader reported a commit of its own term to this voter."""
         first: dict[int, int] = {}
 
@@ -234,7 +234,7 @@ class _OwnTermWithheld:
         self._simulation = simulation
         self._leader = leader
         self._term = 0 if leader.driver is None else leader.driver.term
-        self._told: set[int] = set()
+        self._receivers: set[int] = set()
         """Voters to which older entries are on their way."""
 
     def __call__(self, message: RaftMessage) -> None:
@@ -244,8 +244,8 @@ class _OwnTermWithheld:
             return
         link = message.sender_id, message.receiver_id
         if message.term not in terms:
-            self._told.add(message.receiver_id)
-        elif link not in self.links and (len(terms) > 1 or message.receiver_id in self._told):
+            self._receivers.add(message.receiver_id)
+        elif link not in self.links and (len(terms) > 1 or message.receiver_id in self._receivers):
             self.links.append(link)
             self._simulation.network.cut([link])
 
@@ -261,6 +261,6 @@ def _listening(
         simulation.listeners.remove(listener)
 
 
-def _tells_commit(message: RaftMessage, leader: Voter, *, above: int) -> bool:
+def _announces_commit(message: RaftMessage, leader: Voter, *, above: int) -> bool:
     is_its_own: bool = message.sender_id == leader.node_id
     return is_its_own and message.append_entries.commit_index > above
