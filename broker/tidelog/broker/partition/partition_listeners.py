@@ -18,7 +18,7 @@ from tidelog.broker.partition.partition_listener import (
     PartitionListener,
 )
 from tidelog.broker.partition.partition_map import PartitionMap
-from tidelog.core.background import Background
+from tidelog.core.background import STOP_MS_MAX, Background, wait_for_tasks
 from tidelog.core.turns import PER_TURN
 
 
@@ -73,9 +73,9 @@ class PartitionListeners:
             del self._undelivered[key]
 
     async def drain(self) -> None:
-        """Wait until all was delivered."""
+        """Wait until all was delivered, at most `STOP_MS_MAX`."""
         if self._task is not None:
-            await self._task
+            await wait_for_tasks([self._task], limit_ms=STOP_MS_MAX)
 
     # What partitions report, see `PartitionListener`
 
