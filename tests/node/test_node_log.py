@@ -78,6 +78,9 @@ class LeftCaller:
     def peer(self) -> str:
         return "ipv4:127.0.0.1:1"
 
+    def invocation_metadata(self) -> None:
+        return None
+
     def time_remaining(self) -> None:
         """It set no deadline."""
 

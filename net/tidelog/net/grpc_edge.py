@@ -29,6 +29,7 @@ from tidelog.core.errors import (
     TidelogError,
 )
 from tidelog.net.call import Call
+from tidelog.net.client_ids import client_id_of
 from tidelog.net.grpc_log import is_caller_gone
 from tidelog.net.handlers import Serve
 from tidelog.net.internal_calls import check_method, check_request
@@ -173,6 +174,7 @@ class Edge:
             context.peer(),
             lambda then: when_ended(context, then),
             self._listener,
+            client_id=client_id_of(context.invocation_metadata() or ()),
             deadline_s=None if left_s is None else asyncio.get_running_loop().time() + left_s,
         )
 

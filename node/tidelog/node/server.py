@@ -34,6 +34,7 @@ from tidelog.net.unread_responses import NodeResponses, UnreadResponses
 from tidelog.node.config import NodeConfig
 from tidelog.node.handlers.admin import AdminHandler
 from tidelog.node.handlers.broker import BrokerHandler
+from tidelog.node.handlers.client_traffic import ClientTraffic
 from tidelog.node.handlers.controller import ControllerHandler
 from tidelog.node.handlers.node import NodeHandler
 from tidelog.node.journal.node_journal import NodeJournal
@@ -105,6 +106,7 @@ class Node:
         self._reports = reports
         self._held_until_ms = 0
         self._stalls = LoopStalls(ports.clock)
+        self._traffic: ClientTraffic | None = None
         self._add_services()
 
     async def start(self) -> None:
@@ -162,6 +164,10 @@ class Node:
             numbers["offline_partitions"] = self._quorum.offline_partitions
         return numbers
 
+    def client_stats(self) -> Mapping[str, Mapping[str, float]]:
+        """Metrics of the clients of a broker: by metric, then by client id."""
+        return {} if self._traffic is None else self._traffic.stats()
+
     def _status(self, call: Call) -> NodeStatusResponse:
         image = self._image()
         return NodeStatusResponse(
@@ -216,7 +222,7 @@ class Node:
             )
             self.services["tidelog.v1.Controller"] = controller.rpcs()
         if broker is not None:
-            self.services["tidelog.v1.Broker"] = BrokerHandler(
+            handler = BrokerHandler(
                 own=own,
                 replica_manager=broker.replica_manager,
                 image=self._image,
@@ -225,6 +231,7 @@ class Node:
                 producer_ids=broker.producer_ids,
                 reports=self._reports,
             )
+            self.services["tidelog.v1.Broker"], self._traffic = handler, handler.traffic
         self.services["tidelog.v1.Admin"] = AdminHandler(
             config=config.controller,
             voters=config.controller_voters,
