@@ -27,7 +27,7 @@ def run(
     cluster: Closable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> Run:
     """Runs `tidelog` in this process, its transport being the cluster."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: cluster)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
     return command_runner(monkeypatch, capfdbinary)
 

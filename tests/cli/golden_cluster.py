@@ -108,7 +108,7 @@ def golden_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Go
         """The transport of all commands stays open."""
 
     monkeypatch.setattr(client.transport, "close", close, raising=False)
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: client.transport)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: client.transport)
     monkeypatch.setattr(ports, "SystemClock", lambda: client.clock)
     monkeypatch.setattr(ports, "SystemRandom", lambda: client.random)
     monkeypatch.setattr(asyncio, "run", cluster.drive)

@@ -111,7 +111,7 @@ def run(
     cluster: Journals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
     """Runs `tidelog events` in this process."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: cluster)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
 
     def run_command(*arguments: str) -> Done:

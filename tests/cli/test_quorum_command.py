@@ -101,7 +101,7 @@ def run(
     cluster: Controllers, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
     """Runs `tidelog quorum` in this process."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: cluster)
     monkeypatch.setattr(grpc_transport, "GrpcTransport", lambda: cluster)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
 

@@ -156,7 +156,7 @@ async def test_a_cancelled_close_closes_the_transport_it_made(
 
     cluster = OwnTransport("Produce")
     cluster.create("t")
-    monkeypatch.setattr("tidelog.client.ports._grpc_transport", lambda: cluster)
+    monkeypatch.setattr("tidelog.client.ports._grpc_transport", lambda _: cluster)
     p = Producer(BOOTSTRAP)
     await p.submit("t", value=b"a")
     await cluster.asked.wait()

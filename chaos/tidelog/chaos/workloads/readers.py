@@ -159,7 +159,13 @@ def _allow(limit: asyncio.Timeout, records: int) -> None:
 
 
 def _consumer(port: WorkloadPort, ports: Mapping[str, Any]) -> Consumer:
-    return Consumer(port.bootstrap, auto_offset_reset="none", request_timeout_ms=2_000, **ports)
+    return Consumer(
+        port.bootstrap,
+        auto_offset_reset="none",
+        request_timeout_ms=2_000,
+        bootstrap_timeout_ms=60_000,
+        **ports,
+    )
 
 
 async def _try(work: Callable[[], Any]) -> None:

@@ -88,6 +88,7 @@ class Sender:
             request_timeout_ms=self._plan.request_timeout_ms,
             delivery_timeout_ms=self._plan.delivery_timeout_ms,
             max_block_ms=5_000,
+            bootstrap_timeout_ms=5_000,
             batch_size=self._plan.batch_size,
             max_request_size=self._plan.max_request_size,
             **self._port.client_ports(self._plan.name),

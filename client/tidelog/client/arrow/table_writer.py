@@ -28,6 +28,11 @@ from tidelog.client.arrow.rows import (
 from tidelog.client.arrow.write_result import Tally, WriteResult
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import TopicView
+from tidelog.client.connections import (
+    CONNECTIONS_MAX_IDLE_MS,
+    RETRIES_MAX,
+    ConnectionConfig,
+)
 from tidelog.client.errors import TidelogError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
@@ -72,6 +77,9 @@ class TableWriter:
         self,
         bootstrap: str | Sequence[str],
         *,
+        client_id: str = "tidelog-table-writer",
+        connections_max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        bootstrap_timeout_ms: int = 0,
         acks: Literal["all", -1, 0, 1] = "all",
         enable_idempotence: bool | None = None,
         compression: str = "none",
@@ -84,6 +92,7 @@ class TableWriter:
         max_in_flight: int = 5,
         request_timeout_ms: int = 10_000,
         delivery_timeout_ms: int = 120_000,
+        retries: int = RETRIES_MAX,
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
@@ -105,9 +114,13 @@ class TableWriter:
             max_in_flight=max_in_flight,
             request_timeout_ms=request_timeout_ms,
             delivery_timeout_ms=delivery_timeout_ms,
+            retries=retries,
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
-        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
+        self._ports = ClientPorts.of(
+            transport=transport, clock=clock, random=random, connections=named
+        )
         self._engine = ProducerEngine(bootstrap, ports=self._ports, config=self._config)
         self._gather_bytes = gather_bytes
         self._record_bytes_max = max_request_size - HEADER_BYTES

@@ -12,6 +12,7 @@ from tidelog.client.arrow.table_ranges import Place
 from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
 from tidelog.client.arrow.table_writer import TableWriter
 from tidelog.client.arrow.write_result import WriteResult
+from tidelog.client.connections import RETRIES_MAX
 from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.sync import LoopThread
 from tidelog.net.transport import Transport
@@ -99,6 +100,9 @@ def write_table(
     compression_level: int | None = None,
     batch_size: int = 512 << 10,
     delivery_timeout_ms: int = 120_000,
+    retries: int = RETRIES_MAX,
+    client_id: str = "tidelog-table-writer",
+    bootstrap_timeout_ms: int = 0,
     transport: Transport | None = None,
 ) -> WriteResult:
     """Produce a table, or batches as they arrive, and wait until all rows are acknowledged.
@@ -118,6 +122,9 @@ def write_table(
             compression_level=compression_level,
             batch_size=batch_size,
             delivery_timeout_ms=delivery_timeout_ms,
+            retries=retries,
+            client_id=client_id,
+            bootstrap_timeout_ms=bootstrap_timeout_ms,
             transport=transport,
         )
         return await writer.__aenter__()

@@ -87,6 +87,23 @@ class Position:
         return end_offset if is_known else min(end_offset, self.epoch_offset)
 
 
+def names_and_partitions(
+    wanted: Iterable[tuple[str, int] | str],
+) -> tuple[list[str], list[TopicPartition]]:
+    """The topics' names among what is to be assigned, and the partitions. Errors: TypeError."""
+    names: list[str] = []
+    partitions: list[TopicPartition] = []
+    given: Iterable[object] = [wanted] if isinstance(wanted, str) else wanted
+    for one in given:
+        if isinstance(one, str):
+            names.append(one)
+        elif isinstance(one, tuple) and len(one) == 2:
+            partitions.append(TopicPartition(*one))
+        else:
+            raise TypeError(f"assign takes a list of topics and of partitions, not {one!r} in one")
+    return list(dict.fromkeys(names)), partitions
+
+
 class Assignment:
     """The assigned partitions of a consumer, in the order in which they are fetched."""
 

@@ -106,7 +106,9 @@ class Fetcher:
             min_bytes=config.fetch_min_bytes,
             max_bytes=config.fetch_max_bytes,
         )
-        self._streams = FetchStreams(routing.transport, limits)
+        self._streams = FetchStreams(
+            routing.transport, limits, max_idle_ms=routing.connections.connections_max_idle_ms
+        )
         self._queue: deque[Chunk | Failure] = deque()
         self._kept: deque[Chunk | Failure] = deque()
         """Items of paused partitions, which do not count as unused answers of their leaders."""

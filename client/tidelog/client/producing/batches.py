@@ -55,6 +55,8 @@ class Batch(Generic[W]):
     """The encoded size before compression: the bytes that the batch uses of the buffer."""
     runs: list[Run[W]] = field(default_factory=list)
     last_error: Exception | None = None
+    retries: int = 0
+    """The number of times that it was sent again after a failure."""
     is_outcome_unknown: bool = False
     """True if an attempt may have been appended: a later refusal proves nothing."""
     is_due: bool = False

@@ -4,6 +4,7 @@ Owns the verdict on each batch, and the pause of a partition after a failure. Se
 
     answer                            fate of the batch
     NONE                              acknowledged
+    retriable, `retries` times        failed with that error
     retriable, new leader named       back to its place in the queue, sent there at once (KIP-951)
     retriable, call failed            back, after a pause, which ends when another leader becomes
                                       known; metadata refreshed
@@ -54,6 +55,7 @@ class Outcomes:
         sequences: Sequences | None,
         backoff: Backoff,
         delivery_timeout_ms: int,
+        retries: int,
         on_progress: Callable[[], None],
     ) -> None:
         self._accumulator = accumulator
@@ -61,6 +63,7 @@ class Outcomes:
         self._sequences = sequences
         self._backoff = backoff
         self._delivery_timeout_ms = delivery_timeout_ms
+        self._retries = retries
         self._report_progress = on_progress
         self._failures: dict[TopicPartition, int] = {}
         # The leader epoch of each partition's last failure.
@@ -129,7 +132,8 @@ class Outcomes:
         elif len(batches) > 1:
             for batch in batches:
                 batch.is_alone = True
-            self._retry(batches, error, at_once=True)
+            # No retry of these: at most one of them was refused.
+            self._send_again(batches, error, at_once=True)
         elif error.code == common_pb2.MESSAGE_TOO_LARGE and batches[0].records_count > 1:
             self._accumulator.split(batches[0])
         else:
@@ -200,6 +204,20 @@ class Outcomes:
         return is_moved
 
     def _retry(self, batches: Batches, error: TidelogError, *, at_once: bool = False) -> None:
+        """Send batches again that have retries left; fail the others with `error`."""
+        spent = [batch for batch in batches if batch.retries >= self._retries]
+        again = [batch for batch in batches if batch.retries < self._retries]
+        for batch in again:
+            batch.retries += 1
+        if again:
+            self._send_again(again, error, at_once=at_once)
+        if spent:
+            self._accumulator.complete(spent)
+        for batch in spent:
+            _note_failure(batch, error)
+            self._give_up(batch, error)
+
+    def _send_again(self, batches: Batches, error: TidelogError, *, at_once: bool) -> None:
         """Put batches back in their places in the queue, where the delivery timeout applies.
 
         The partition pauses only for the first batch that is sent again.
