@@ -22,7 +22,7 @@ class Looks(NamedTuple):
     """The options of subscriptions; times in milliseconds."""
 
     reset: Spec | None
-    """Where partitions start that the first look finds; later ones start at their first record."""
+    """The start of partitions that the first look finds; later ones start at their first record."""
     request_timeout_ms: int
     api_timeout_ms: int
     """The limit of the first look."""
