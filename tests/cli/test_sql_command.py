@@ -232,8 +232,10 @@ def test_a_query_reaches_no_files_and_no_network(run: Run, tmp_path: Path, query
     assert "disabled by configuration" in done.stderr
 
 
-def test_a_query_sees_no_variables_of_python(run: Run) -> None:
-    assert "does not exist" in run("sql", "select * from tables").stderr
+def test_a_query_sees_no_variables_of_python(cluster: Closable, run: Run) -> None:
+    fill(cluster, "t", b"a")
+    done = run("sql", "select * from topic('t'), \"table\"")  # `table` is one in `rows`
+    assert (done.code, "Table with name table does not exist" in done.stderr) == (1, True)
 
 
 def test_ctrl_c_in_a_read_ends_the_command(

@@ -30,7 +30,7 @@ _PREPARATION = (
     # A table for each topic, named by hexadecimal digits: topics' names have dots.
     "CREATE MACRO topic(name) AS TABLE SELECT * FROM query_table('topic_' || lower(hex(name)))",
     "SET TimeZone = 'UTC'",
-    "SET enable_external_access = false",
+    "SET enable_external_access = false",  # nor variables of Python
     "SET lock_configuration = true",
 )
 _BARE_OFFSET = re.compile(r'(?<![\w"])offset(?![\w"])', re.IGNORECASE)
@@ -96,7 +96,6 @@ def _database(memory_bytes: int) -> Iterator[duckdb.DuckDBPyConnection]:
             "memory_limit": f"{memory_bytes}B",
             "temp_directory": folder,
             "max_temp_directory_size": f"{SPILLED_BYTES_MAX}B",
-            "python_enable_replacements": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "extension_directory": folder,
