@@ -336,5 +336,5 @@ def test_a_reader_that_left_is_no_error(
         raise BrokenPipeError
 
     monkeypatch.setattr("tidelog.cli.reading._write", leave)
-    monkeypatch.setattr("tidelog.cli.consume.os.dup2", lambda *_: None)
+    monkeypatch.setattr("tidelog.cli.pipes.os.dup2", lambda *_: None)
     assert run("consume", "t", "--from-beginning", "--timeout", "1") == Done(0, b"", "")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 from tests.raft.raft_node import CONFIG, SYNC_S, Commands, Node, Run, until_leading, vote_request
 
 from tidelog.core.errors import KafkaError, MessageTooLargeError, StorageError, TidelogError
@@ -56,6 +59,25 @@ def test_a_sole_voter_commits_as_soon_as_its_own_copy_is_synced(node: Node, run:
         await node.log.propose(b"a", timeout_ms=1000)
         assert SYNC_S <= node.loop.time() - proposed_s < SYNC_S + 0.01
         assert [entry.command for entry in node.machine.entries] == [b"a"]
+
+    run(main())
+
+
+def test_a_new_disk_warns_only_when_the_others_are_silent_for_long(node: Node, run: Run) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
+
+    async def main() -> None:
+        node.followers.rejoin = False
+        with capture_logs() as logs:
+            await node.log.start(node.machine)
+            await asyncio.sleep(CONFIG.election_timeout_max_ms / 1000 / 2)
+            assert {one["log_level"] for one in logs} == {"info"}
+            await asyncio.sleep(10 * CONFIG.election_timeout_max_ms / 1000)
+            assert [one["waits_for"] for one in logs if one["log_level"] == "warning"] == [[2, 3]]
+            logs.clear()
+            node.followers.rejoin = True
+            await until_leading(node.log)
+            assert {one["log_level"] for one in logs} == {"info"}
 
     run(main())
 

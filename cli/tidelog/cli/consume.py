@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +9,7 @@ import click
 
 from tidelog.cli.bootstrap import bootstrap_option, topic_option
 from tidelog.cli.connection import run
+from tidelog.cli.pipes import ends_with_its_reader
 from tidelog.cli.reading import Reading, consume_records
 from tidelog.cli.record_format import NULL, InvalidFormatError, compiled_format, unescaped
 from tidelog.cli.record_json import record_as_json
@@ -136,11 +135,8 @@ def consume(
         key_delimiter = r"\t"
     shown = _shown(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
     reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end)
-    try:
+    with ends_with_its_reader():
         run(consume_records(bootstrap, reading, shown))
-    except BrokenPipeError:
-        # The reader has closed the pipe. Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _shown(

@@ -36,6 +36,7 @@ COMMANDS = {
     "events": Target("events:events", "Show what happened and why, from all nodes' journals."),
     "produce": Target("produce:produce", "Send lines of standard input or a file to a topic."),
     "consume": Target("consume:consume", "Print the records of topics."),
+    "sql": Target("sql:sql", "Run a SELECT over topics.", "sql"),
     "dump-log": Target("dump_log:dump_log", "Show the contents of log files, read-only."),
     "sim": Target("sim:sim", "Simulate whole clusters on virtual time."),
     "chaos": Target("chaos:chaos", "Inject faults into a cluster of real processes.", "chaos"),

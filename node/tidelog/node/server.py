@@ -58,6 +58,11 @@ ALTER_PARTITION_TIMEOUT_MS = 5000
 SETTLE_TIMEOUT_MS = 5000
 
 VERSION = version("tidelog")
+_DISKS = {
+    StartLoss.NOTHING: "as it was left",
+    StartLoss.UNFLUSHED: "not closed before: unflushed records may be lost",
+    StartLoss.EVERYTHING: "new",
+}
 log = structlog.get_logger(__name__)
 
 
@@ -116,7 +121,7 @@ class Node:
             await self._quorum.start()
         if self._broker is not None:
             start = await self._broker.start_record.note_start()
-            log.info("broker starts", start_loss=StartLoss.Name(start.loss))
+            log.info("broker starts", disk=_DISKS[start.loss])
             self._broker.lifecycle.start_loss = start.loss
             self._broker.replica_manager.begin_life(start.life)
             await self._broker.follower.start()

@@ -20,6 +20,7 @@ from tidelog.core.errors import (
     StorageError,
 )
 from tidelog.records.batch import parse_header
+from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
 CONTRADICTIONS_MAX = 20
@@ -78,7 +79,9 @@ def apply_fetched(
     except CorruptMessageError as error:
         _back_off(partition, retry_at_ms, error.message)
         return None
-    if isinstance(order, BackOff):
+    if isinstance(order, BackOff) and result.error.code == common_pb2.LEADER_NOT_AVAILABLE:
+        partition.retry_fetch_at_ms = retry_at_ms  # the leader opens its log: no refusal
+    elif isinstance(order, BackOff):
         partition.note_refused_fetch(result.error)
         _back_off(partition, retry_at_ms, result.error.message)
     work = partition.ordered(order)
