@@ -45,6 +45,8 @@ class _Selector(selectors.DefaultSelector):
         self.now_s = time.monotonic()
         self.in_threads = 0
         """Calls that threads work on for this loop."""
+        self.keeps_pace = False
+        """Whether time goes by as the machine's."""
         self._is_own_registered = False
         self._refusal: RealTimeNeededError | None = None
         """Ends the run of the loop, wherever it was raised: a callback's would only be logged."""
@@ -62,6 +64,11 @@ class _Selector(selectors.DefaultSelector):
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
             raise refusal
+        if self.keeps_pace:
+            began_s = time.monotonic()
+            events = super().select(timeout)
+            self.now_s += time.monotonic() - began_s
+            return events
         if timeout is None or self.in_threads:
             return super().select(None if self.in_threads and timeout else timeout)
         events = super().select(0)
@@ -80,6 +87,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Virtual seconds."""
         return self._jumping.now_s
+
+    def keep_pace(self, keeps_pace: bool, /) -> None:
+        """Have time go by as the machine's from the next wait on, or jump again."""
+        self._jumping.keeps_pace = keeps_pace
 
     async def subprocess_exec(self, *_: Any, **__: Any) -> Any:  # refused before it starts
         """See `asyncio.AbstractEventLoop`."""
