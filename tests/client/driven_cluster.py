@@ -23,9 +23,17 @@ class DrivenCluster(ABC):
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for work on the loop of the nodes, on virtual time."""
 
-    def create(self, name: str, *, partitions: int = 1) -> None:
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """See `RealCluster.beside`; it goes on while the loop of the nodes runs."""
+
+        async def begin() -> None:
+            self.nodes.beside(work)
+
+        self.run(begin())
+
+    def create(self, name: str, *, partitions: int = 1, replicas: int = 3) -> None:
         """See `RealCluster.create`."""
-        self.run(self.nodes.create(name, partitions=partitions))
+        self.run(self.nodes.create(name, partitions=partitions, replicas=replicas))
 
     def append(self, name: str, number: int, batches: Iterable[bytes]) -> None:
         """Have a partition's leader append batches, as any producer may."""
@@ -34,6 +42,15 @@ class DrivenCluster(ABC):
     def delete_before(self, name: str, number: int, offset: int) -> None:
         """Delete the records of a partition below an offset."""
         self.run(self.nodes.topics[name].partitions[number].delete_before(offset))
+
+    def kill(self, node_id: int) -> None:
+        """End a broker's process, and wait until the controller has fenced it."""
+
+        async def kill() -> None:
+            self.nodes.kill(node_id)
+            await self.nodes.fenced(node_id)
+
+        self.run(kill())
 
     def values(self, name: str) -> list[list[bytes | None]]:
         """Values in each partition of a topic."""
