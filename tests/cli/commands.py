@@ -44,7 +44,7 @@ class CommandCluster(DrivenCluster):
 
     def __init__(self, **options: Any) -> None:
         self._runner = asyncio.Runner(loop_factory=VirtualLoop)
-        self.nodes = self.run(start_all(_Nodes(**options)))
+        self.nodes = self._runner.run(start_all(_Nodes(**options)))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """See `DrivenCluster.run`; `asyncio.run` for a command, whose tasks end with it."""
@@ -58,7 +58,7 @@ class CommandCluster(DrivenCluster):
         self._runner.close()
 
     async def _end_clients(self) -> None:
-        for task in self.nodes.tasks_of_clients() if hasattr(self, "nodes") else ():
+        for task in self.nodes.tasks_of_clients():
             task.cancel()
 
 

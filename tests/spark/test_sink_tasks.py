@@ -1,4 +1,4 @@
-"""What a task of a write does, without Spark: on real brokers, told its batch."""
+"""Tasks of a write, without Spark: on real brokers, with the batch that each is of."""
 
 from __future__ import annotations
 

@@ -325,6 +325,7 @@ async def test_a_topic_that_is_just_being_created_is_waited_for() -> None:
     async with stream(cluster) as driver:
         cluster.beside(create())
         start = await driver.initial()
+        await cluster.rest()
         assert offsets(await driver.advance(start)) == {T0: 5}
 
 
