@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from tests.client.real_cluster import BOOTSTRAP, RealCluster, RealTopic, encoded
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, encoded
+from tests.client.real_topics import RealTopic
 
 from tidelog.client import Consumer, Record
 from tidelog.net.transport import Transport
