@@ -1,4 +1,4 @@
-"""Real nodes for the tests of clients, on the loop of the test: three brokers and a controller.
+"""Real nodes for the tests of clients, on the loop of the test: three brokers and controllers.
 
 `build_node` builds them, as in production, on disks of the simulation. A client gets the cluster
 as its transport; what no broker does is done on the way, by `meddler`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from tests.client.loop_peers import Host, LoopPeers, keep_tasks_of_hosts
@@ -23,6 +24,7 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.net.listeners import one_listener
 from tidelog.node.config import NodeConfig
 from tidelog.raft.config import RaftConfig
+from tidelog.raft.transport import RaftReceiver
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
@@ -44,7 +46,8 @@ from tidelog.v1.methods import (
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
 BOOTSTRAP = ",".join(ADDRESSES.values())
 CONTROLLER_ID = 9
-CONTROLLER_ADDRESS = "node9:9192"
+"""The only controller; the first of several."""
+CONTROLLERS = {CONTROLLER_ID: "node9:9192", 10: "node10:9192", 11: "node11:9192"}
 CLUSTER_ID = "real"
 DATA_DIRECTORY = "/data"
 
@@ -52,12 +55,17 @@ DATA_DIRECTORY = "/data"
 class RealCluster(Meddler):
     """Get one that runs by `started`."""
 
-    def __init__(self, *, auto_create: bool = True, **controller: Any) -> None:
+    def __init__(
+        self, *, auto_create: bool = True, controllers: int = 1, **controller: Any
+    ) -> None:
         self.hosts: dict[str, Host] = {}
         self.direct = LoopPeers(self.hosts)
         """A way to the nodes on which nothing is counted, and nothing happens."""
         super().__init__(self.direct)
-        addresses = {CONTROLLER_ID: CONTROLLER_ADDRESS, **ADDRESSES}
+        self.voters = dict(islice(CONTROLLERS.items(), controllers))
+        """Addresses of the controllers, by id."""
+        self._receivers: dict[int, RaftReceiver] = {}
+        addresses = {**self.voters, **ADDRESSES}
         self.machines = {one: Machine(one, address) for one, address in addresses.items()}
         options = {"default_replication_factor": 3, **controller}
         self._controller = ControllerConfig(cluster_id=CLUSTER_ID, **options)
@@ -68,13 +76,13 @@ class RealCluster(Meddler):
     async def start(self, node_id: int) -> None:
         """Start a node that is down, and wait until it serves."""
         machine = self.machines[node_id]
-        await machine.start(self._config(node_id), self.hosts)
+        await machine.start(self._config(node_id), self.hosts, self._receivers)
         await until(machine.node.is_ready)
 
     def kill(self, node_id: int) -> None:
         """End a node's process; others lead its partitions as soon as the controller knows."""
         machine = self.machines[node_id]
-        machine.host.end()
+        machine.end()
         for stream in self.streams:
             if stream.address == machine.address:
                 stream.fail(CallFailedError(f"{machine.address} went away"))
@@ -86,9 +94,8 @@ class RealCluster(Meddler):
         self.machines[node_id].boots += 1
 
     def isolate(self, node_id: int) -> None:
-        """Have a broker reach no other node; clients reach it."""
-        self.lag(node_id)
-        self.machines[node_id].peers.is_cut_off = True
+        """Have a node reach no other one; clients reach it."""
+        self.machines[node_id].isolate()
 
     def lag(self, node_id: int, *, is_behind: bool = True) -> None:
         """Have a broker hear nothing new of the metadata, or again all of it."""
@@ -121,9 +128,10 @@ class RealCluster(Meddler):
         return image
 
     @property
-    def quorum(self) -> Any:  # the controller's QuorumController, with what is private
-        """The controller."""
-        return self.machines[CONTROLLER_ID].node._quorum
+    def quorum(self) -> Any:  # a QuorumController, with what is private
+        """The active controller; without one, the first."""
+        quorums: list[Any] = [self.machines[one].node._quorum for one in self.voters]
+        return next((one for one in quorums if one.is_active), quorums[0])
 
     @property
     def topics(self) -> Mapping[str, RealTopic]:
@@ -196,7 +204,7 @@ class RealCluster(Meddler):
 
     async def failed_over(self) -> None:
         """Wait until live brokers lead what the killed ones did."""
-        dead = [one.node_id for one in self.machines.values() if one.host.services is None]
+        dead = [one.node_id for one in self.machines.values() if not one.is_up]
         await until(
             lambda: (
                 not any(
@@ -223,7 +231,7 @@ class RealCluster(Meddler):
 
     def _is_settled(self, node_id: int) -> bool:
         machine = self.machines[node_id]
-        if machine.host.services is None or not machine.peers.has_news.is_set():
+        if not machine.is_up or not machine.peers.has_news.is_set():
             return True
         broker: Any = machine.node._broker
         manager = broker.replica_manager
@@ -268,7 +276,7 @@ class RealCluster(Meddler):
         return change
 
     async def _command(self, method: Method[Request, Response], request: Request) -> Response:
-        live = next(one for one in ADDRESSES if self.machines[one].host.services is not None)
+        live = next(one for one in ADDRESSES if self.machines[one].is_up)
         return await self.ask(live, method, request)
 
     def _config(self, node_id: int) -> NodeConfig:
@@ -277,8 +285,8 @@ class RealCluster(Meddler):
             cluster_id=CLUSTER_ID,
             listeners=one_listener(self.machines[node_id].address),
             data_dir=DATA_DIRECTORY,
-            controller_voters={CONTROLLER_ID: CONTROLLER_ADDRESS},
-            process_roles=("controller",) if node_id == CONTROLLER_ID else ("broker",),
+            controller_voters=self.voters,
+            process_roles=("controller",) if node_id in self.voters else ("broker",),
             rack=f"rack-{node_id}",
             auto_create_topics_enable=self._auto_create,
             controller=self._controller,
@@ -291,15 +299,19 @@ class RealCluster(Meddler):
 ClusterT = TypeVar("ClusterT", bound=RealCluster)
 
 
-async def started(*, auto_create: bool = True, **controller: Any) -> RealCluster:
+async def started(
+    *, auto_create: bool = True, controllers: int = 1, **controller: Any
+) -> RealCluster:
     """A cluster that serves; `controller` are fields of its `ControllerConfig`."""
-    return await start_all(RealCluster(auto_create=auto_create, **controller))
+    return await start_all(
+        RealCluster(auto_create=auto_create, controllers=controllers, **controller)
+    )
 
 
 async def start_all(cluster: ClusterT) -> ClusterT:
     """Start every node; they end with the loop."""
     keep_tasks_of_hosts()
-    await cluster.start(CONTROLLER_ID)
+    await asyncio.gather(*map(cluster.start, cluster.voters))
     await asyncio.gather(*map(cluster.start, ADDRESSES))
     return cluster
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.client.loop_peers import Host, MachinePeers
+from tests.client.loop_raft import LoopRaft
 
 from tidelog.core.chance import SeededRandom
 from tidelog.core.system import SystemClock
@@ -11,22 +12,6 @@ from tidelog.node.data_directory import format_or_check
 from tidelog.node.server import Node, Ports, build_node
 from tidelog.raft.transport import RaftReceiver
 from tidelog.simulation.engine.disk import SimDisk
-from tidelog.v1.raft_pb2 import RaftMessage
-
-
-class SoleVoter:
-    """The `RaftTransport` of a quorum of one."""
-
-    async def start(self, receiver: RaftReceiver) -> None:
-        """See `RaftTransport`."""
-
-    async def stop(self) -> None:
-        """See `RaftTransport`."""
-
-    def send(self, peer_id: int, message: RaftMessage) -> bool:
-        """See `RaftTransport`; there is nobody."""
-        del peer_id, message
-        return False
 
 
 class Machine:
@@ -38,6 +23,8 @@ class Machine:
         self.disk = SimDisk(SeededRandom(node_id), sync_latency_s=0)
         self.host = Host(self.address)
         self.peers = MachinePeers({})
+        self.raft: LoopRaft | None = None
+        """A controller's way to the others."""
         self.starts = 0
         self.boots = 1
         self._node: Node | None = None
@@ -48,20 +35,41 @@ class Machine:
         assert self._node is not None, "never started"
         return self._node
 
-    async def start(self, config: NodeConfig, hosts: dict[str, Host]) -> None:
-        """Start a process on what the disk holds."""
+    async def start(
+        self, config: NodeConfig, hosts: dict[str, Host], voters: dict[int, RaftReceiver]
+    ) -> None:
+        """Start a process on what the disk holds; `voters` are the controllers that run."""
         self.starts += 1
+        self.raft = LoopRaft(self.node_id, voters) if config.is_controller else None
         host = self.host = hosts[self.address] = Host(self.address)
         self.peers = MachinePeers(hosts)
-        self._node = build_node(config, self._ports(is_controller=config.is_controller))
+        self._node = build_node(config, self._ports())
         await host.begin(self._format_and_start(config, host))
+
+    def end(self) -> None:
+        """End the process."""
+        self.host.end()
+        if self.raft is not None:
+            self.raft.cut()
+
+    def isolate(self) -> None:
+        """Have the process reach no other node, nor hear of one."""
+        self.peers.has_news.clear()
+        self.peers.is_cut_off = True
+        if self.raft is not None:
+            self.raft.cut()
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the process serves."""
+        return self.host.services is not None
 
     async def _format_and_start(self, config: NodeConfig, host: Host) -> None:
         await format_or_check(self.disk, config)
         host.services = self.node.services
         await self.node.start()
 
-    def _ports(self, *, is_controller: bool) -> Ports:
+    def _ports(self) -> Ports:
         host = self.host
 
         def on_fatal(error: BaseException) -> None:
@@ -73,7 +81,7 @@ class Machine:
             disk=self.disk,
             random=SeededRandom(1_000 * self.starts + self.node_id),
             peers=self.peers,
-            raft_transport=SoleVoter() if is_controller else None,
+            raft_transport=self.raft,
             on_fatal=on_fatal,
             boot_id=f"boot-{self.boots}",
         )

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tests.client.loop_peers import LoopPeers
-from tests.client.patience import until
 from tests.client.real_cluster import BOOTSTRAP, RealCluster, encoded, started
 from tests.client.real_topics import RealPartition
 
@@ -93,7 +92,9 @@ async def test_what_the_application_was_not_handed_is_replaced_without_a_word() 
         c.seek(("t", 0), 0)
         assert [r.value for r in await c.getmany(timeout_ms=WAIT_MS, max_records=2)] == [b"0", b"1"]
         await elect_uncleanly(cluster, then=[70, 71])
-        await until(lambda: cluster.requests("Fetch")[-1].partitions[0].fetch_offset == 2)
+        async with asyncio.timeout(WAIT_MS / 1000):
+            while cluster.requests("Fetch")[-1].partitions[0].fetch_offset != 2:  # noqa: ASYNC110
+                await asyncio.sleep(0)  # a turn of the loop
         assert await read(c, 3) == [2, 70, 71]
         assert await c.position(("t", 0)) == 5
 
