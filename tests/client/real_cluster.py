@@ -97,6 +97,10 @@ class RealCluster(Meddler):
         """Have a node reach no other one; clients reach it."""
         self.machines[node_id].isolate()
 
+    def rejoin(self, node_id: int) -> None:
+        """End the isolation of a broker."""
+        self.machines[node_id].rejoin()
+
     def lag(self, node_id: int, *, is_behind: bool = True) -> None:
         """Have a broker hear nothing new of the metadata, or again all of it."""
         news = self.machines[node_id].peers.has_news

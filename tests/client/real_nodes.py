@@ -59,6 +59,12 @@ class Machine:
         if self.raft is not None:
             self.raft.cut()
 
+    def rejoin(self) -> None:
+        """End the isolation of a broker's process."""
+        assert self.raft is None, "a controller's connections do not come back"
+        self.peers.has_news.set()
+        self.peers.is_cut_off = False
+
     @property
     def is_up(self) -> bool:
         """Whether the process serves."""
