@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
-from tests.client.real_cluster import encoded, started
+from tests.client.patience import until
+from tests.client.real_cluster import RealCluster, encoded, started
 
 from tidelog.client import Consumer, TopicPartition
 
@@ -90,14 +91,16 @@ async def test_one_consumer_survives_a_cancellation_at_every_turn_one_after_the_
     cluster = await started()
     await filled(cluster, partitions=4, replicas=1)
     got: list[Place] = []
+    cancelled = 0
     async with consumer(cluster, max_partition_fetch_bytes=1) as c:
         c.assign(PARTITIONS)
         for count in range(30):
             for reading in (read_records, read_batches, iterate):
-                await is_cancelled_after(count % 4, read_one(c, got, reading))
+                cancelled += await is_cancelled_after(count, read_one(c, got, reading))
         async with asyncio.timeout(WAIT_MS / 1000):
             await read_records(c, got)
     check_each_once(got)
+    assert cancelled > 10, "while records arrived"
 
 
 async def read_one(c: Consumer, got: list[Place], reading: Reading) -> None:
@@ -117,17 +120,18 @@ async def test_a_call_that_waits_is_cancelled_while_its_record_arrives() -> None
             c.seek(PARTITIONS[0], first)
             got: list[Place] = []
             waiting = asyncio.create_task(collect(c, got))
-            await turns(40)
-            await state.append(encoded([b"0", b"1"]))
+            await fetching(cluster)
+            arriving = asyncio.create_task(state.append(encoded([b"0", b"1"])))
             await turns(count)
             waiting.cancel()
             (outcome,) = await asyncio.gather(waiting, return_exceptions=True)
             is_cancelled = isinstance(outcome, asyncio.CancelledError)
             assert is_cancelled or got == both
+            await arriving
             got += [(r.partition, r.offset) for r in await take(c, 2 - len(got))]
         assert got == both
         count += 1
-    assert count > 2
+    assert count > 5, "the cancellation met the record under way"
 
 
 async def collect(c: Consumer, got: list[Place]) -> None:
@@ -164,7 +168,7 @@ async def test_reading_ends_when_another_task_closes() -> None:
         c = consumer(cluster, fetch_max_wait_ms=WAIT_MS)
         c.assign(PARTITIONS[:1])
         reading = asyncio.ensure_future(call(c))
-        await turns(30)
+        await fetching(cluster)
         async with asyncio.timeout(WAIT_MS / 1000):
             await c.close()
             assert not await reading
@@ -184,6 +188,12 @@ async def test_what_arrives_while_the_consumer_closes_is_not_handed_out() -> Non
     cluster.before_answer = close
     assert await c.getmany(timeout_ms=WAIT_MS) == []
     await closing[0]
+
+
+async def fetching(cluster: RealCluster) -> None:
+    """Wait until a consumer asks for records."""
+    cluster.calls.clear()
+    await until(lambda: bool(cluster.requests("Fetch")))
 
 
 def check_each_once(got: list[Place]) -> None:
