@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import FakeCluster
 from tests.client.loop_peers import LoopPeers
 from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
+from tests.client.threaded_cluster import threaded_cluster
 
 from tidelog.client import Admin, Consumer, Producer, errors, sync
 
@@ -49,15 +49,13 @@ async def test_value_and_key_may_be_given_by_position() -> None:
 
 
 def test_value_and_key_may_be_given_by_position_without_await() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    with sync.Producer(bootstrap_servers=BOOTSTRAP, transport=cluster) as producer:
-        producer.send("t", b"value", b"key")
-        producer.submit("t", b"later").result()
-    assert [(r.key, r.value) for r in cluster.topics["t"].partitions[0].records()] == [
-        (b"key", b"value"),
-        (None, b"later"),
-    ]
+    with threaded_cluster() as cluster:
+        cluster.create("t")
+        with sync.Producer(bootstrap_servers=BOOTSTRAP, transport=cluster) as producer:
+            producer.send("t", b"value", b"key")
+            producer.submit("t", b"later").result()
+        found = [(r.key, r.value) for r in cluster.records("t")]
+    assert found == [(b"key", b"value"), (None, b"later")]
 
 
 @pytest.mark.parametrize("name", CLIENTS)
