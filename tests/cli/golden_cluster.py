@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import io
-import logging
 import os
 import re
 import shlex
 import sys
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
-import structlog
+from tests.cli.commands import without_logs
 from tests.cluster_view import ClusterView
 
 from tidelog.cli import input_lines
@@ -129,8 +128,12 @@ class GoldenCluster:
 @contextmanager
 def golden_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GoldenCluster]:
     """A cluster whose clients are on its virtual time."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    cluster = GoldenCluster(folder)
+    with without_logs(), closing(GoldenCluster(folder)) as cluster:
+        _put_in_place(cluster, folder, monkeypatch)
+        yield cluster
+
+
+def _put_in_place(cluster: GoldenCluster, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = cluster._sim.client
 
     async def read(fd: int) -> bytes:
@@ -150,8 +153,3 @@ def golden_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Go
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", "node-1:9192,node-2:9192,node-3:9192")
     monkeypatch.chdir(folder)
-    try:
-        yield cluster
-    finally:
-        cluster.close()
-        structlog.reset_defaults()

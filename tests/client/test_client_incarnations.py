@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from tests.client.consumer_cases import turns
 from tests.client.meddler import Mishap
+from tests.client.patience import until
 from tests.client.real_cluster import (
     ADDRESSES,
     BOOTSTRAP,
@@ -15,7 +16,6 @@ from tests.client.real_cluster import (
     RealCluster,
     encoded,
     started,
-    until,
 )
 
 from tidelog.client import Admin, Consumer, Producer, errors

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import CallFailedError, UnreachableError
