@@ -11,20 +11,51 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.cli.commands import Closable, Done, Run
-from tests.client.fake_cluster import encoded
+from tests.cli.commands import Done, Run, command_runner, without_logs
+from tests.client.real_cluster import BOOTSTRAP, encoded
+from tests.client.threaded_cluster import ThreadedCluster, threaded_cluster
 
 from tidelog.cli.sql_tables import TopicTable
+from tidelog.client import ports
 from tidelog.client.arrow import SCHEMA
 from tidelog.records.records import Record, encode_batch
 
 ENOUGH = 64 << 20
 
 
-def fill(cluster: Closable, topic: str, *values: bytes, partitions: int = 1) -> None:
-    for state in cluster.create(topic, partitions=partitions).partitions:
-        for value in values:
-            state.append(encoded([value]))
+class Shared:
+    """The cluster as a transport that each command closes, and the next one uses."""
+
+    def __init__(self, cluster: ThreadedCluster) -> None:
+        self.call = cluster.call
+        self.open_stream = cluster.open_stream
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[ThreadedCluster]:
+    """Nodes on a thread of their own: DuckDB scans on threads."""
+    with without_logs(), threaded_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def run(
+    cluster: ThreadedCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> Run:
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: Shared(cluster))
+    monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
+    return command_runner(monkeypatch, capfdbinary)
+
+
+def fill(cluster: ThreadedCluster, topic: str, *values: bytes, partitions: int = 1) -> None:
+    cluster.create(topic, partitions=partitions)
+    for number in range(partitions):
+        cluster.append(topic, number, [encoded([value]) for value in values])
 
 
 def lines(done: Done) -> list[str]:
@@ -32,9 +63,10 @@ def lines(done: Done) -> list[str]:
     return done.stdout.decode().splitlines()
 
 
-def test_a_topic_has_the_columns_of_the_arrow_reader(cluster: Closable, run: Run) -> None:
-    state = cluster.create("a.b", partitions=2).partitions[1]
-    state.append(encode_batch([Record(0, 5, b"k", b"v", (("h", b"x"), ("n", None)))]))
+def test_a_topic_has_the_columns_of_the_arrow_reader(cluster: ThreadedCluster, run: Run) -> None:
+    cluster.create("a.b", partitions=2)
+    record = Record(0, 5, b"k", b"v", (("h", b"x"), ("n", None)))
+    cluster.append("a.b", 1, [encode_batch([record])])
     headers = '[{"key": "h", "value": "x"}, {"key": "n", "value": null}]'
     assert lines(run("sql", "select * from topic('a.b')")) == [
         "\t".join(SCHEMA.names),
@@ -54,7 +86,7 @@ def test_a_topic_has_the_columns_of_the_arrow_reader(cluster: Closable, run: Run
 
 
 def test_topics_are_joined_and_each_is_scanned_as_often_as_it_is_named(
-    cluster: Closable, run: Run
+    cluster: ThreadedCluster, run: Run
 ) -> None:
     fill(cluster, "t", b"a", b"b", partitions=3)
     fill(cluster, "u", b"b", b"c")
@@ -65,19 +97,19 @@ def test_topics_are_joined_and_each_is_scanned_as_often_as_it_is_named(
 
 
 def test_every_scan_has_the_records_that_were_there_at_the_beginning(
-    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+    cluster: ThreadedCluster, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cluster, "t", b"a", b"b")
     batches = TopicTable._batches
 
     def append_and_read(table: TopicTable) -> Iterator[Any]:
-        cluster.topics["t"].partitions[0].append(encoded([b"late"]))
+        cluster.append("t", 0, [encoded([b"late"])])
         return batches(table)
 
     monkeypatch.setattr(TopicTable, "_batches", append_and_read)
     query = "select (select count(*) from topic('t')), (select max(value) from topic('t'))"
     assert lines(run("sql", query))[1:] == ["2\tb"]
-    assert len(cluster.topics["t"].partitions[0].values()) == 4
+    assert [len(values) for values in cluster.values("t")] == [4]
 
 
 @pytest.mark.parametrize(
@@ -95,16 +127,16 @@ def test_every_scan_has_the_records_that_were_there_at_the_beginning(
     ],
 )
 def test_a_query_begins_where_it_is_asked_to(
-    cluster: Closable, run: Run, options: tuple[str, ...], expected: str
+    cluster: ThreadedCluster, run: Run, options: tuple[str, ...], expected: str
 ) -> None:
-    state = cluster.create("t").partitions[0]
+    cluster.create("t")
     for hour in range(3):
-        state.append(encode_batch([Record(0, hour * 3_600_000, None, b"v")]))
+        cluster.append("t", 0, [encode_batch([Record(0, hour * 3_600_000, None, b"v")])])
     query = 'select count(*), min("offset"), max("offset") from topic(\'t\')'
     assert lines(run("sql", query, *options))[1] == expected.replace(" ", "\t")
 
 
-def test_chosen_partitions_are_read(cluster: Closable, run: Run) -> None:
+def test_chosen_partitions_are_read(cluster: ThreadedCluster, run: Run) -> None:
     fill(cluster, "t", b"a", partitions=3)
     query = "select partition from topic('t') order by all"
     assert lines(run("sql", query, "-p", "0,2"))[1:] == ["0", "2"]
@@ -113,7 +145,7 @@ def test_chosen_partitions_are_read(cluster: Closable, run: Run) -> None:
     assert refused.stderr == "tidelog: topic 't' has partitions 0 to 2, not [7]\n"
 
 
-def test_values_that_are_no_text_are_escaped_or_base64(cluster: Closable, run: Run) -> None:
+def test_values_that_are_no_text_are_escaped_or_base64(cluster: ThreadedCluster, run: Run) -> None:
     fill(cluster, "t", b"\xff\tx")
     query = "select value, key, [value] l from topic('t')"
     assert lines(run("sql", query, "-Z"))[1] == (
@@ -183,29 +215,29 @@ def test_the_query_may_come_from_standard_input(run: Run) -> None:
     ],
 )
 def test_a_wrong_query_is_one_line_and_exit_code_1(
-    cluster: Closable, run: Run, query: str, message: str
+    cluster: ThreadedCluster, run: Run, query: str, message: str
 ) -> None:
     fill(cluster, "t", b"\xff")
     done = run("sql", query)
     assert (done.code, done.stderr.count("\n")) == (1, 1)
     assert done.stderr.startswith("tidelog: ")
     assert message in done.stderr
-    assert list(cluster.topics) == ["t"]
+    assert list(cluster.nodes.topics) == ["t"]
 
 
-def test_a_query_without_topics_needs_no_cluster(cluster: Closable, run: Run) -> None:
+def test_a_query_without_topics_needs_no_cluster(cluster: ThreadedCluster, run: Run) -> None:
     assert lines(run("sql", "select 1 a")) == ["a", "1"]
-    assert not cluster.calls
+    assert not cluster.nodes.calls
 
 
 def test_records_that_vanish_while_a_query_runs_are_its_error(
-    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+    cluster: ThreadedCluster, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cluster, "t", b"a", b"b")
     batches = TopicTable._batches
 
     def delete_and_read(table: TopicTable) -> Iterator[Any]:
-        cluster.topics["t"].partitions[0].start_offset = 1
+        cluster.delete_before("t", 0, 1)
         return batches(table)
 
     monkeypatch.setattr(TopicTable, "_batches", delete_and_read)
@@ -232,14 +264,14 @@ def test_a_query_reaches_no_files_and_no_network(run: Run, tmp_path: Path, query
     assert "disabled by configuration" in done.stderr
 
 
-def test_a_query_sees_no_variables_of_python(cluster: Closable, run: Run) -> None:
+def test_a_query_sees_no_variables_of_python(cluster: ThreadedCluster, run: Run) -> None:
     fill(cluster, "t", b"a")
     done = run("sql", "select * from topic('t'), \"table\"")  # `table` is one in `rows`
     assert (done.code, "Table with name table does not exist" in done.stderr) == (1, True)
 
 
 def test_ctrl_c_in_a_read_ends_the_command(
-    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+    cluster: ThreadedCluster, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cluster, "t", b"a")
 
@@ -251,7 +283,7 @@ def test_ctrl_c_in_a_read_ends_the_command(
     assert (done.code, done.stdout) == (130, b"")
 
 
-def test_a_query_leaves_no_thread_behind(cluster: Closable, run: Run) -> None:
+def test_a_query_leaves_no_thread_behind(cluster: ThreadedCluster, run: Run) -> None:
     fill(cluster, "t", *([b"x"] * 50))
     lines(run("sql", "select value from topic('t') limit 1"))
     run("sql", "select decode('\\xff'::blob), value from topic('t')")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from tests.client.consumer_cases import WAIT_MS, consumer, filled, take
+from tests.client.patience import PATIENCE_MS
 from tests.client.real_cluster import (
     ADDRESSES,
     BOOTSTRAP,
-    PATIENCE_MS,
     RealCluster,
     encoded,
     started,

@@ -39,7 +39,7 @@ def test_the_last_replica_standing_does_not_lead_after_a_power_cut(seed: int) ->
         assert await scenario.read() == scenario.acked
 
     lines = play(story, seed=seed)
-    assert "UNFLUSHED" in [line["start_loss"] for line in lines if "start_loss" in line]
+    assert "unflushed" in [line["disk"] for line in lines if "disk" in line]
     assert not [one for one in lines if one["event"].startswith("leader elected that may lack")]
 
 
@@ -91,8 +91,8 @@ def test_a_killed_process_is_no_power_cut() -> None:
         assert await scenario.read() == scenario.acked
 
     lines = play(story)
-    losses = [line["start_loss"] for line in lines if "start_loss" in line]
-    assert losses.count("NOTHING") == 2
+    disks = [line["disk"] for line in lines if "disk" in line]
+    assert disks.count("kept") == 2
 
 
 def test_a_stop_moves_leaderships_first_and_is_clean() -> None:
@@ -111,7 +111,7 @@ def test_a_stop_moves_leaderships_first_and_is_clean() -> None:
         assert await scenario.read() == scenario.acked
 
     lines = play(story)
-    assert [line["start_loss"] for line in lines if "start_loss" in line][-1] == "NOTHING"
+    assert [line["disk"] for line in lines if "disk" in line][-1] == "kept"
 
 
 def test_damage_found_at_a_start_is_told_before_the_broker_may_be_elected() -> None:

@@ -58,11 +58,8 @@ ALTER_PARTITION_TIMEOUT_MS = 5000
 SETTLE_TIMEOUT_MS = 5000
 
 VERSION = version("tidelog")
-_DISKS = {
-    StartLoss.NOTHING: "as it was left",
-    StartLoss.UNFLUSHED: "not closed before: unflushed records may be lost",
-    StartLoss.EVERYTHING: "new",
-}
+# A first start names no loss: its disk is new.
+_DISKS = {StartLoss.NOTHING: "kept", StartLoss.UNFLUSHED: "unflushed", StartLoss.EVERYTHING: "new"}
 log = structlog.get_logger(__name__)
 
 

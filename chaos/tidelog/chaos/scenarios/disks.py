@@ -76,7 +76,7 @@ async def power_outage(run: ScenarioRun) -> None:
 def _lossy_starts(run: ScenarioRun, before: int) -> set[int]:
     """Nodes that started since then, and reported that their machine lost power."""
     starts = [line for line in run.cluster.lines[before:] if line.event == "broker starts"]
-    return {line.node_id for line in starts if line.fields["start_loss"] != "NOTHING"}
+    return {line.node_id for line in starts if line.fields["disk"] != "kept"}
 
 
 @scenario("F61", Needs(has_separate_controllers=False))
