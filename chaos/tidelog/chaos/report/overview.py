@@ -45,7 +45,10 @@ def index(records: Mapping[str, RunRecord]) -> str:
         "table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="runs"
     )
     return document(
-        "Chaos runs", element("h1", text(_title(records, len(scenarios)))), _setting(records), table
+        "Chaos runs",
+        element("h1", text(_title(records, len(scenarios)))),
+        _commits_and_machines(records),
+        table,
     )
 
 
@@ -58,7 +61,7 @@ def _title(records: Mapping[str, RunRecord], scenarios: int) -> str:
     return f"{runs}: all ok" if verdicts else "No runs"
 
 
-def _setting(records: Mapping[str, RunRecord]) -> Markup:
+def _commits_and_machines(records: Mapping[str, RunRecord]) -> Markup:
     """On what, as far as it is the same for all."""
     known = list(records.values())
     words = [
