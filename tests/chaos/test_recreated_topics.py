@@ -71,7 +71,7 @@ async def begun(cluster: Lagging) -> tuple[Workload, list[str]]:
         bootstrap=list(ADDRESSES.values()),
         client_ports=client_ports,
         note=lambda _who, what: story.append(what),
-        happened=lambda what: story.append(f"{what}, {cluster.times} old answers left"),
+        count_event=lambda what: story.append(f"{what}, {cluster.times} old answers left"),
     )
     workload = Workload(cast("WorkloadPort", port), SeededRandom(1))
     await workload.begin()

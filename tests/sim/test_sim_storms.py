@@ -27,7 +27,7 @@ def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
         async with lasting(run, storm):
             run.expect(storm.struck, "something struck")
         await run.in_sync()
-        lines = run.logged(words)
+        lines = run.find_log_lines(words)
         is_known = [line.fields.get("start_loss", "EVERYTHING") == "EVERYTHING" for line in lines]
         run.promise(any(is_known), f"{kind} was noticed")
 

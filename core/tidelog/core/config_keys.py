@@ -1,6 +1,6 @@
 """Configuration keys, declared once each as fields of frozen dataclasses. Pure.
 
-A field made with `declared` (or `field(metadata=declaration(...))`, for a key without a default) is
+A field made with `declare` (or `field(metadata=declaration(...))`, for a key without a default) is
 the only place that says a key's name, type, default, bounds and meaning. Everything else is read
 from it: the file and the environment (`config_sources`), docs/CONFIGURATION.md, error messages. A
 dataclass may hold others that declare keys of their own; a field without a declaration cannot be
@@ -76,7 +76,7 @@ def declaration(
     return {_DECLARATION: _Declaration(value_type, doc, key, is_dynamic)}
 
 
-def declared(
+def declare(
     default: T, value_type: ValueType, doc: str, *, key: str | None = None, is_dynamic: bool = False
 ) -> T:
     """A dataclass field that declares a key with a default."""

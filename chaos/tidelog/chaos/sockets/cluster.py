@@ -317,7 +317,7 @@ class SocketCluster:
         ports = quiet_ports(Wiring.ports_needed(self.topology))
         self._wiring = wiring = Wiring(self.topology, HOST, ports)
         self._server = await Toxiproxy.start(self.folder, self._environment)
-        await self._server.populate(wiring.populated())
+        await self._server.populate(wiring.iterate_proxies())
         for node_id, node in self._nodes.items():
             node.config_path.write_text(self._config(node_id), encoding="utf-8")
             node.setup_path.write_text(self._setup(node_id).to_json(), encoding="utf-8")

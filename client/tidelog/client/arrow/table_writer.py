@@ -21,7 +21,7 @@ from tidelog.client.arrow.rows import (
     TableRows,
     check_rows,
     check_schema,
-    concatenated,
+    concatenate,
     pieces,
     rows_of,
 )
@@ -148,7 +148,7 @@ class TableWriter:
         view = await self._engine.topic(topic)
         async with self._turn:
             self._tally.raise_error()
-            for rows, size_bytes in self._checked(view, batch):
+            for rows, size_bytes in self._check(view, batch):
                 await self._gather(topic, view, rows, size_bytes)
 
     async def flush(self) -> WriteResult:
@@ -165,7 +165,7 @@ class TableWriter:
         tally.raise_error()
         return tally.written()
 
-    def _checked(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
+    def _check(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
         """The checked rows in parts, with an upper bound for the bytes of their records."""
         now_ms, limit = self._ports.clock.wall_ms(), self._record_bytes_max
         parts, first_row = [], 0
@@ -243,7 +243,7 @@ class TableWriter:
         self._gathered.clear()
 
     def _batches(self, topic: str, gathered: _Gathered) -> Iterator[_Outgoing]:
-        rows, view, config = concatenated(gathered.parts), gathered.view, self._config
+        rows, view, config = concatenate(gathered.parts), gathered.view, self._config
         partitions = self._partitioning(topic).choose(
             rows,
             record_bounds(rows.records, batch_size=config.batch_size),

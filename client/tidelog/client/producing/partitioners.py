@@ -140,7 +140,7 @@ class Partitioning:
                 return self._stick(topic, view, size_bytes)
             return self._keys.partition(key, len(view.leaders))
         if self._own is not None:
-            return _chosen(self._own, topic, pair, self._seen_by(topic, view))
+            return _choose(self._own, topic, pair, self._seen_by(topic, view))
         if self._name == "murmur2":
             return self._keys.partition(key or b"", len(view.leaders))
         if self._name == "random":
@@ -158,7 +158,7 @@ class Partitioning:
         if self._own is None:
             return None
         seen = self._seen_by(topic, view)
-        return [_chosen(self._own, topic, pair, seen) for pair in pairs]
+        return [_choose(self._own, topic, pair, seen) for pair in pairs]
 
     def groups(
         self, topic: str, view: TopicView, pairs: list[Pair], size_bytes: int
@@ -229,7 +229,7 @@ def _leaders(view: TopicView) -> dict[int, PartitionLeader]:
     return found
 
 
-def _chosen(partitioner: Partitioner, topic: str, pair: Pair, seen: _Seen) -> int:
+def _choose(partitioner: Partitioner, topic: str, pair: Pair, seen: _Seen) -> int:
     view = seen.view
     try:
         chosen: object = partitioner(topic, *pair, seen.partitions, view.available, seen.leaders)

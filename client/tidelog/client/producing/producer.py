@@ -249,7 +249,7 @@ class Producer(Generic[K, V]):
         Interceptors are called for every record, and may change key and value only.
         """
         if self._interceptors:
-            values, keys = self._intercepted(topic, values, keys, partition, timestamp_ms)
+            values, keys = self._intercept(topic, values, keys, partition, timestamp_ms)
         try:
             return await self._take_many(topic, values, keys, partition, timestamp_ms)
         except Exception as error:
@@ -300,7 +300,7 @@ class Producer(Generic[K, V]):
         )
         return delivery.future
 
-    def _intercepted(
+    def _intercept(
         self,
         topic: str,
         values: Sequence[V | None],
