@@ -157,7 +157,7 @@ class Edge:
 
     def _receive(self, received: _Received, peer: str) -> Any:
         """Count a received request and return it; raise its parse error."""
-        self._unfinished.finished(peer, received.size_bytes)
+        self._unfinished.note_finished(peer, received.size_bytes)
         if isinstance(received.request, TidelogError):
             raise received.request
         check_request(received.request, self._listener)

@@ -67,7 +67,7 @@ class UnfinishedRequests:
         """Connections that the last check did not find: closed, or opened during the check."""
         self._known: dict[str, _Known] = {}
 
-    def finished(self, connection: str, size_bytes: int) -> None:
+    def note_finished(self, connection: str, size_bytes: int) -> None:
         """Count a message of the connection that became a request."""
         self._finished[connection] = self._finished.get(connection, 0) + size_bytes + _CALL_BYTES
 

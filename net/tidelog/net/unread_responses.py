@@ -117,7 +117,7 @@ class UnreadResponses:
         self._late = oldest
         return list(oldest)
 
-    def stalled(self, taken_bytes: Mapping[str, int]) -> list[str]:
+    def find_stalled(self, taken_bytes: Mapping[str, int]) -> list[str]:
         """Late owners whose connections to close, given the bytes each has received so far."""
         now_ms, half_ms = self._now_ms(), self._limits.timeout_ms // 2
         stalled = []

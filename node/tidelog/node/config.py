@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tidelog.broker.partition.replica_config import ReplicaConfig
-from tidelog.core.config_keys import ConfigKey, built, declaration, declare, keys_of
+from tidelog.core.config_keys import ConfigKey, build_config, declaration, declare, keys_of
 from tidelog.core.config_sources import Rule, Settings, read_settings
 from tidelog.core.config_types import (
     DAY_MS,
@@ -220,7 +220,7 @@ def parse_config(toml: str, environ: Mapping[str, str] = _NOTHING) -> NodeConfig
 
     Errors: `KafkaError` INVALID_CONFIG naming each key that is wrong, why, and the right one.
     """
-    config = built(NodeConfig, node_settings(toml, environ).values)
+    config = build_config(NodeConfig, node_settings(toml, environ).values)
     return replace(
         config,
         listeners=combine(

@@ -261,7 +261,7 @@ class _Incoming:
         if offset != len(self._data) or self.is_whole:
             return len(self._data)
         if len(data) > self.size_bytes - offset:
-            raise self._reader.damaged("it is longer than announced")
+            raise self._reader.damage_error("it is longer than announced")
         self.file.write_at(offset, data)
         self._data += data
         while frame := self._reader.next_frame(len(self._data)):

@@ -134,12 +134,12 @@ class SocketCluster:
         if child is None:
             return
         child.close_stdin(guardian.KEEP if self._keep else b"")
-        if not await child.ended(within_s=CLOSE_S_MAX) or child.exit_code:
+        if not await child.wait_ended(within_s=CLOSE_S_MAX) or child.exit_code:
             raise ClusterError(f"something of {self.folder} outlives its run")
         for node in self._nodes.values():
-            await node.ended()
+            await node.wait_ended()
         if self._server is not None:
-            await self._server.child.ended(within_s=CLOSE_S_MAX)
+            await self._server.child.wait_ended(within_s=CLOSE_S_MAX)
 
     def keep(self) -> None:
         """Leave the folder there at the end; what lay on a tmpfs is gone all the same."""

@@ -68,7 +68,7 @@ def leap(aim: Aim, random: Random) -> RaftMessage:
     return message
 
 
-def alike(aim: Aim, random: Random, *, first: bytes) -> RaftMessage:
+def imitate(aim: Aim, random: Random, *, first: bytes) -> RaftMessage:
     """The word of another cluster's leader, whose log matches the receiver's by chance.
 
     `first` begins its term, a command follows; or it asks for the receiver's vote.

@@ -163,7 +163,7 @@ class TableWriter:
             await self._engine.flush()
             tally, self._tally = self._tally, Tally()
         tally.raise_error()
-        return tally.written()
+        return tally.write_result()
 
     def _check(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
         """The checked rows in parts, with an upper bound for the bytes of their records."""
@@ -220,7 +220,7 @@ class TableWriter:
                 self._hand_over(one)
                 self._next = None
         except TidelogError as error:
-            self._tally.failed(error, 0)
+            self._tally.fail(error, 0)
             self._drop_all()
             raise
 
@@ -234,7 +234,7 @@ class TableWriter:
             now_ms=self._ports.clock.monotonic_ms(),
             topic_id=one.topic_id,
         )
-        self._tally.sent(len(data))
+        self._tally.count_sent(len(data))
         self._engine.announce()
 
     def _drop_all(self) -> None:

@@ -34,7 +34,7 @@ from tidelog.client.producing.partitioners import (
     Partitioner,
     PartitionerName,
     Partitioning,
-    grouped,
+    group_pairs,
 )
 from tidelog.client.producing.producer_engine import (
     ProducerEngine,
@@ -350,12 +350,12 @@ class Producer(Generic[K, V]):
             try:
                 view = await self._engine.admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
-                delivery.failed(error, len(pairs) - start)
+                delivery.fail(error, len(pairs) - start)
                 break
             if partition is not None:
                 groups = {partition: chunk}
             elif targets is not None:
-                groups = grouped(chunk, targets[start:stop])
+                groups = group_pairs(chunk, targets[start:stop])
             else:
                 groups = self._partitioning.groups(topic, view, chunk, size)
             for target, group in groups.items():

@@ -87,7 +87,7 @@ class ControllerHandler:
     ) -> AsyncIterator[FollowMetadataResponse]:
         """See `Controller.FollowMetadata`; never forwarded."""
         self._own.check(request, who=f"broker {request.broker_id}")
-        self._reports.heard(request.broker_id)
+        self._reports.note_request(request.broker_id)
         try:
             async for response in self._follow(request):
                 yield response
