@@ -84,7 +84,7 @@ class ClusterSimulation:
         """Addresses that clients start from."""
         return [self.cluster.address(one) for one in self.config.broker_ids]
 
-    # What clients ask for: `workloads.world_port`
+    # What clients ask for: `workloads.workload_port`
 
     @property
     def topics(self) -> Sequence[TopicPlan]:
