@@ -13,7 +13,7 @@ import pytest
 from tidelog.benchmarks import nodes, session
 from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.own_cluster import OwnCluster
-from tidelog.benchmarks.signals import ended_by_sigterm, unhurried
+from tidelog.benchmarks.signals import ignore_interrupts, raise_on_sigterm
 from tidelog.cli.main import main
 
 
@@ -69,13 +69,13 @@ def test_wrong_usage(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_clean_up_is_not_interrupted(number: int) -> None:
     before = signal.getsignal(number)
-    with unhurried():
+    with ignore_interrupts():
         os.kill(os.getpid(), number)
     assert signal.getsignal(number) is before
 
 
 def test_sigterm_ends_a_run_as_ctrl_c_does() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), ended_by_sigterm():
+    with pytest.raises(KeyboardInterrupt), raise_on_sigterm():
         os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before

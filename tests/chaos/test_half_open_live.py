@@ -85,6 +85,6 @@ async def test_both_ends_of_a_dead_connection_notice_it_by_themselves(tmp_path: 
             await echo.ended.wait()
     finally:
         toxiproxy.child.send(signal.SIGKILL)
-        assert await toxiproxy.child.ended(within_s=10)
+        assert await toxiproxy.child.wait_ended(within_s=10)
         await transport.close()
         await server.stop(grace_s=0)

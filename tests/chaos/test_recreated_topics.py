@@ -62,7 +62,7 @@ async def begun(cluster: RealCluster) -> tuple[Workload, list[str]]:
         bootstrap=list(ADDRESSES.values()),
         client_ports=client_ports,
         note=lambda _who, what: story.append(what),
-        happened=happened,
+        count_event=happened,
     )
     workload = Workload(cast("WorkloadPort", port), SeededRandom(1))
     await workload.begin()

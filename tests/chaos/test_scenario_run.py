@@ -165,10 +165,10 @@ def test_answers_are_counted_by_code_node_time_and_acks(
 ) -> None:
     cluster.answers = [Answer(1.0, 4, 0, -1), Answer(2.0, 4, 0, 1), Answer(3.0, 5, 6, -1)]
 
-    assert run.answered(0) == 2
-    assert run.answered(0, 6, since_s=2.0) == 2
-    assert run.answered(0, by=4, acks=-1) == 1
-    assert run.answered(6, by=4) == 0
+    assert run.count_answers(0) == 2
+    assert run.count_answers(0, 6, since_s=2.0) == 2
+    assert run.count_answers(0, by=4, acks=-1) == 1
+    assert run.count_answers(6, by=4) == 0
 
 
 def test_truncated_records_are_summed_for_one_node_and_the_storys_partition(
@@ -181,7 +181,7 @@ def test_truncated_records_are_summed_for_one_node_and_the_storys_partition(
         LogLine(5, 2.0, "truncated", {"partition": "steady-0", "records": 16}),
     ]
 
-    assert run.truncated(4) == 7
+    assert run.count_truncated(4) == 7
 
 
 def test_who_is_down_has_neither_role_nor_end(run: ScenarioRun, cluster: FakeClusterPort) -> None:

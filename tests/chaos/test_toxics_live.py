@@ -123,7 +123,7 @@ async def line(tmp_path: Path) -> AsyncIterator[Line]:
             line.close()
         finally:
             server.child.send(signal.SIGKILL)
-            assert await server.child.ended(within_s=ANSWER_S_MAX)
+            assert await server.child.wait_ended(within_s=ANSWER_S_MAX)
 
 
 async def _took_s(client: Client, data: bytes) -> float:

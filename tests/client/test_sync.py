@@ -126,10 +126,10 @@ def helper_for(function: Callable[..., object]) -> str:
     assert callable(function), f"{function}: sync.py has a helper for methods only; write one"
     returned = str(inspect.signature(function).return_annotation)
     if function.__name__ in {"__init__", "close"}:
-        return {"__init__": "_built", "close": "_closed"}[function.__name__]
+        return {"__init__": "_wrap_init", "close": "_wrap_close"}[function.__name__]
     if inspect.iscoroutinefunction(function):
-        return "_submitted" if returned.startswith("asyncio.Future") else "_waited"
-    return "_iterated" if returned.startswith("Async") else "_called"
+        return "_wrap_submit" if returned.startswith("asyncio.Future") else "_wrap_wait"
+    return "_wrap_iterator" if returned.startswith("Async") else "_wrap_call"
 
 
 def arguments(function: Callable[..., object]) -> list[tuple[str, object, object, object]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidelog.chaos.workloads.forged_raft import Aim, forged, leap
+from tidelog.chaos.workloads.forged_raft import Aim, forge, leap
 from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import ENGINES, RaftConfig
 from tidelog.raft.replicated_log import NotLeaderError, ProposalUnknownError
@@ -129,7 +129,7 @@ def test_nothing_that_is_accepted_stops_the_quorum_for_longer_than_an_election(
         await quorum.commit()
         for _ in range(12):
             await quorum.settle()
-            quorum.give(forged(quorum.aim(), quorum.random))
+            quorum.give(forge(quorum.aim(), quorum.random))
             await quorum.commit()
         await quorum.settle()
         await quorum.restart_all()

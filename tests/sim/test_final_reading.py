@@ -67,7 +67,7 @@ def read(
     consumer = SlowConsumer(records, records_a_poll)
     monkeypatch.setattr(readers, "_consumer", lambda simulation, ports: consumer)
     polls: list[Poll] = []
-    simulation = SimpleNamespace(now_s=0.0, polled=polls.append)
+    simulation = SimpleNamespace(now_s=0.0, end_poll=polls.append)
     numbers = count()
     scheduler.run(
         loop,

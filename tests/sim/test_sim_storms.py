@@ -29,12 +29,12 @@ def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
     kind: str, words: str, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story(run: ScenarioRun) -> None:
-        before = len(run.logged(words, **fields))
+        before = len(run.find_log_lines(words, **fields))
         storm = Storm(seed=1, for_s=FOR_S, kinds=(kind,))
         async with lasting(run, storm):
             run.expect(storm.struck, "something struck")
         await run.in_sync()
-        run.promise(len(run.logged(words, **fields)) > before, f"{kind} was noticed")
+        run.promise(len(run.find_log_lines(words, **fields)) > before, f"{kind} was noticed")
 
     monkeypatch.setitem(SCENARIOS, "storm of one", Scenario("storm of one", story))
 

@@ -80,7 +80,7 @@ async def _load(cluster: LoadedCluster, send: Send, batches: bytes, messages: in
             data = PartitionProduceData(topic=topic, partition=partition, records=batches)
             request = ProduceRequest(acks=-1, partitions=[data])
             for _ in left:
-                await _acknowledged(send, address, request)
+                await _send_until_appended(send, address, request)
 
         began_s = time.monotonic()
         async with asyncio.TaskGroup() as group:
@@ -110,7 +110,7 @@ def _batch(size_bytes: int) -> bytes:
     return encode_batch([Record(0, int(time.time() * 1000), None, value)])
 
 
-async def _acknowledged(send: Send, address: str, request: ProduceRequest) -> None:
+async def _send_until_appended(send: Send, address: str, request: ProduceRequest) -> None:
     """Send until appended: a broker may not know the partition yet, or be at its memory bound."""
     deadline_s = time.monotonic() + TIMEOUT_MS / 1000
     while True:

@@ -22,7 +22,7 @@ from tidelog.benchmarks.peer import Peer
 from tidelog.benchmarks.plan import Group, groups, warm_up
 from tidelog.benchmarks.report import CHART_NAME, VERDICTS, chart, markdown, number
 from tidelog.benchmarks.rows import Result
-from tidelog.benchmarks.signals import ended_by_sigterm, unhurried
+from tidelog.benchmarks.signals import ignore_interrupts, raise_on_sigterm
 from tidelog.cli.table import echo_table
 from tidelog.core.errors import TidelogError
 
@@ -68,7 +68,7 @@ def run(
     from tidelog.benchmarks.session import BenchSession
 
     session = BenchSession(chosen, found, _peer(peer_command), report=_reporter())
-    with ended_by_sigterm():
+    with raise_on_sigterm():
         _measure(session, warm_up(chosen))
     results = session.results()
     if report is not None:
@@ -127,7 +127,7 @@ def _peer_up(session: BenchSession) -> Iterator[None]:
             session.no_peer(str(error))
         yield
     finally:
-        with unhurried(), contextlib.suppress(RunFailedError):
+        with ignore_interrupts(), contextlib.suppress(RunFailedError):
             peer.down()
 
 

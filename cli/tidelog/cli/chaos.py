@@ -216,7 +216,7 @@ async def _run(plan: RunPlan, reports: Folder, progress: Progress) -> RunRecord:
     progress.begin(plan)
     record = await run_scenario(plan, folder=reports.folder_of(plan), on_note=progress.note)
     reports.write(plan, record)
-    progress.done(record)
+    progress.show_result(record)
     return record
 
 

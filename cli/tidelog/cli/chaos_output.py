@@ -72,7 +72,7 @@ class Progress:
         """Show an event of the current run."""
         self._show(f"  {time.monotonic() - self._began_s:5.1f} s  {what}")
 
-    def done(self, record: RunRecord) -> None:
+    def show_result(self, record: RunRecord) -> None:
         """Show the verdict, the counts and the first anomalies of a run."""
         colour = {"ok": "green", "violation": "red", "inconclusive": "yellow"}[record.verdict]
         counts = record.counts

@@ -11,7 +11,7 @@ from tidelog.cli.bootstrap import bootstrap_option, topic_option
 from tidelog.cli.connection import run
 from tidelog.cli.pipes import ends_with_its_reader
 from tidelog.cli.reading import Reading, consume_records
-from tidelog.cli.record_format import NULL, InvalidFormatError, compiled_format, unescaped
+from tidelog.cli.record_format import NULL, InvalidFormatError, compiled_format, unescape
 from tidelog.cli.record_json import record_as_json
 from tidelog.cli.start_offset import StartOffset, StartOffsetType, parse_time
 from tidelog.cli.units import Seconds
@@ -133,13 +133,13 @@ def consume(
     )
     if key_delimiter is None and print_key:
         key_delimiter = r"\t"
-    shown = _shown(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
+    shown = _formatter(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
     reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end)
     with ends_with_its_reader():
         run(consume_records(bootstrap, reading, shown))
 
 
-def _shown(
+def _formatter(
     as_json: bool,  # noqa: FBT001  # the options, in their order
     format_text: str | None,
     key_delimiter: str | None,
@@ -149,12 +149,12 @@ def _shown(
 ) -> Callable[[Record], bytes]:
     """A function from a record to what is printed of it."""
     try:
-        end = unescaped(delimiter)
+        end = unescape(delimiter)
         if as_json:
             return lambda record: record_as_json(record) + end
         if format_text is not None:
             return compiled_format(format_text, null=null)
-        between = None if key_delimiter is None else unescaped(key_delimiter)
+        between = None if key_delimiter is None else unescape(key_delimiter)
     except InvalidFormatError as error:
         raise click.UsageError(str(error)) from error
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 import click
 import pyarrow as pa
 
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.cli.record_json import text_fields
 from tidelog.cli.table import echo_lines, echo_table, is_terminal
 
@@ -105,7 +105,7 @@ def _json(value: object) -> object:
 def _interval(value: pa.MonthDayNano) -> str:
     """An interval as DuckDB prints it: `2 months 1 day 00:00:07.5`."""
     months, days, nanoseconds = value
-    parts = [counted(count, name) for count, name in ((months, "month"), (days, "day")) if count]
+    parts = [pluralize(count, name) for count, name in ((months, "month"), (days, "day")) if count]
     if nanoseconds or not parts:
         sign = "-" if nanoseconds < 0 else ""
         seconds, rest = divmod(abs(nanoseconds) // 1000, 1_000_000)

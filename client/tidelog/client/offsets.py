@@ -178,10 +178,10 @@ class OffsetLookup:
             return response.partitions
 
         found = await self.leaders.ask_each(wanted, ask, timeout_ms=timeout_ms, is_all=is_all)
-        return {tp: _listed(result) for tp, result in found.items()}
+        return {tp: _list(result) for tp, result in found.items()}
 
 
-def _listed(result: ListOffsetsResponse.Partition | TidelogError) -> ListedOffset | TidelogError:
+def _list(result: ListOffsetsResponse.Partition | TidelogError) -> ListedOffset | TidelogError:
     if isinstance(result, TidelogError):
         return result
     timestamp_ms = result.timestamp_ms if result.HasField("timestamp_ms") else None

@@ -259,7 +259,7 @@ class Routing:
         self._interest[name] = None
         started_ms = self.clock.monotonic_ms()
         while True:
-            error = await self._refreshed()
+            error = await self._try_refresh()
             view = self.known(name)
             if view is not None:
                 return view
@@ -288,7 +288,7 @@ class Routing:
         known = [self._preferred, *self.metadata.addresses, *self._bootstrap]
         return sorted(dict.fromkeys(known), key=lambda address: address in self._silent)
 
-    async def _refreshed(self) -> TidelogError | None:
+    async def _try_refresh(self) -> TidelogError | None:
         self.request_refresh()
         task = self._refreshing
         if task is not None:

@@ -448,7 +448,7 @@ def _build_replica_manager(
         controllers=ControllerCalls(alter_partition, report_state),
         hooks=ReplicaHooks(
             on_recovered=start_record.note_recovered,
-            on_broken=reports.broken,
+            on_broken=reports.note_broken,
             on_fatal=ports.on_fatal,
             note=journal.note,
         ),

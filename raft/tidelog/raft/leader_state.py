@@ -57,7 +57,7 @@ class LeaderState:
         """Handle a follower's answer in this term: it appended entries, or rejected them."""
         if reply.round > self._round or reply.next_index > self._log.last_index + 1:
             return  # an answer to a message this leader never sent
-        follower = self._heard(peer_id, reply.round, now_s)
+        follower = self._note_heard(peer_id, reply.round, now_s)
         if reply.is_success:
             follower.on_agreed(reply.next_index - 1)
         elif reply.is_reset:
@@ -67,10 +67,10 @@ class LeaderState:
         """Handle a follower's answer in this term: it stored a piece of a snapshot, or the last."""
         if reply.round > self._round:
             return  # as above
-        follower = self._heard(peer_id, reply.round, now_s)
+        follower = self._note_heard(peer_id, reply.round, now_s)
         follower.on_piece_taken(reply.last_index, reply.next_offset)
 
-    def _heard(self, peer_id: int, round_: int, now_s: float) -> Progress:
+    def _note_heard(self, peer_id: int, round_: int, now_s: float) -> Progress:
         follower = self.followers[peer_id]
         follower.heard_s = now_s
         follower.has_answered = True

@@ -84,7 +84,7 @@ def apply_fetched(
     elif isinstance(order, BackOff):
         partition.note_refused_fetch(result.error)
         _back_off(partition, retry_at_ms, result.error.message)
-    work = partition.ordered(order)
+    work = partition.prepare_work(order)
     return None if work is None else partition.at_rest_after(work)
 
 
@@ -150,7 +150,7 @@ def _back_off(partition: Partition, retry_at_ms: int, why: str) -> None:
 
 async def _flush(partition: Partition, asked: FetchPartition, result: PartitionFetchResult) -> None:
     await partition.log.flush()
-    work = partition.ordered(partition.handle(_fetched_appended(partition, asked, result)))
+    work = partition.prepare_work(partition.handle(_fetched_appended(partition, asked, result)))
     if work is not None:
         await work
 

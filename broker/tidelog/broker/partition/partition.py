@@ -328,7 +328,7 @@ class Partition:
         """Context manager for the log; a `StorageError` takes the partition offline."""
         return LogAtWork(self)
 
-    def ordered(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
+    def prepare_work(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
         """Log work ordered by the core, if any; to be run by `at_rest_after`."""
         match order:
             case TruncateTo(offset, cause):
@@ -435,7 +435,7 @@ class Partition:
             return
         state, config = self._newest
         self.log.config = config
-        work = self.ordered(self.handle(self._partition_changed(state, config)))
+        work = self.prepare_work(self.handle(self._partition_changed(state, config)))
         if work is not None:
             self.at_rest_after(work)
         if self.replica.role is not None and self.log.is_flush_due:

@@ -81,22 +81,22 @@ class PartitionListeners:
 
     def on_election(self, leadership: Leadership) -> None:
         """Deliver it to the topic's listeners."""
-        for news in self._concerned(leadership):
+        for news in self._find_concerned(leadership):
             news.begun = leadership
 
     def on_high_watermark_updated(self, leadership: Leadership, high_watermark: int) -> None:
         """Deliver it to the topic's listeners, unless a higher one comes first."""
-        for news in self._concerned(leadership):
+        for news in self._find_concerned(leadership):
             news.high_watermark = (leadership, high_watermark)
 
     def on_resignation(self, leadership: Leadership, end: LeadershipEnd) -> None:
         """Deliver it to the topic's listeners to which the election was delivered."""
-        for news in self._concerned(leadership):
+        for news in self._find_concerned(leadership):
             news.end(leadership, end)
 
     # Delivery
 
-    def _concerned(self, leadership: Leadership) -> Iterator[_News]:
+    def _find_concerned(self, leadership: Leadership) -> Iterator[_News]:
         for registration in self._registered.get(leadership.topic, ()):
             if _concerns(registration, leadership):
                 yield self._news(registration, leadership.partition)

@@ -80,7 +80,7 @@ class PartitionMap:
             f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
         )
 
-    def led(self, leadership: Leadership) -> Partition:
+    def find_led(self, leadership: Leadership) -> Partition:
         """Return the partition, which this broker leads in that epoch.
 
         Raises the errors of `find`; `NotLeaderOrFollowerError`, `FencedLeaderEpochError`.

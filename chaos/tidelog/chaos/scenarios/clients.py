@@ -32,11 +32,11 @@ async def stale_metadata(run: ScenarioRun) -> None:
     woken_s = run.now_s
     run.load.is_held = False
     await run.comes(
-        lambda: run.answered(common_pb2.NOT_LEADER_OR_FOLLOWER, by=first, since_s=woken_s),
+        lambda: run.count_answers(common_pb2.NOT_LEADER_OR_FOLLOWER, by=first, since_s=woken_s),
         "refused by who led three epochs ago",
     )
     await run.must_come(
-        lambda: run.answered(common_pb2.NONE, since_s=woken_s, acks=ACKS_ALL),
+        lambda: run.count_answers(common_pb2.NONE, since_s=woken_s, acks=ACKS_ALL),
         "redirected",
         within_s=REDIRECTED_S_MAX,
     )
@@ -66,7 +66,7 @@ async def topic_recreated(run: ScenarioRun) -> None:
         run.strike("recreate", run.topic)
         await run.load.recreate(run.topic)
         run.expect(
-            run.answered(*NO_SUCH_TOPIC, since_s=ended_s),
+            run.count_answers(*NO_SUCH_TOPIC, since_s=ended_s),
             "producers of the old one were refused",
         )
         await run.must_come(partial(_is_another_life, run, topic_id), "another topic id")

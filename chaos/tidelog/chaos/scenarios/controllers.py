@@ -175,7 +175,7 @@ async def slow_majority(run: ScenarioRun) -> None:
     voters, term, fenced = (
         [controller, *others],
         run.cluster.term(controller),
-        len(_fenced(run)),
+        len(_find_fenced(run)),
     )
     for sync_s in SLOW_SYNC_S:
         async with lasting(run, SlowDisks(tuple(run.cluster.node_ids), sync_s)):
@@ -183,7 +183,7 @@ async def slow_majority(run: ScenarioRun) -> None:
             await run.acknowledged_again()
         terms = {run.cluster.term(node_id) for node_id in voters}
         run.promise(terms == {term}, f"term {term} goes on with {sync_s} s a sync: {terms}")
-        run.promise(len(_fenced(run)) == fenced, f"no broker is fenced with {sync_s} s a sync")
+        run.promise(len(_find_fenced(run)) == fenced, f"no broker is fenced with {sync_s} s a sync")
         run.expect(slowest_s >= sync_s, f"changes wait for {sync_s} s a sync: {slowest_s:.2f} s")
     await run.in_sync()
     await run.acknowledged_again()
@@ -200,8 +200,8 @@ async def _changes_go_on(run: ScenarioRun, sync_s: float) -> float:
     return slowest_s
 
 
-def _fenced(run: ScenarioRun) -> list[LogLine]:
-    return run.logged("silent brokers fenced")
+def _find_fenced(run: ScenarioRun) -> list[LogLine]:
+    return run.find_log_lines("silent brokers fenced")
 
 
 def _half_a_frame(journal: bytes) -> tuple[int, bytes]:

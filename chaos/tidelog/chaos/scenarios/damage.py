@@ -44,7 +44,7 @@ def _torn_starts(run: ScenarioRun) -> int:
     """Starts of the story's replicas that truncated a torn write."""
     opened = [
         line
-        for line in run.logged("log opened")
+        for line in run.find_log_lines("log opened")
         if str(line.fields["directory"]).endswith(f"/{run.topic}-0")
     ]
     return sum(int(line.fields["truncated_bytes"]) > 0 for line in opened)

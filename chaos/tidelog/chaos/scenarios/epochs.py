@@ -31,17 +31,17 @@ async def isolate_leader_and_return(run: ScenarioRun, *, is_killed: bool) -> Non
     await run.acknowledged_again()
     if is_killed:
         await run.kill(leader)
-    before = run.truncated(leader)
+    before = run.count_truncated(leader)
     await run.mend(paths)
     await run.start(leader)
     await run.comes(partial(_was_cut, run, leader, before), "the tail was truncated")
     await run.in_sync()
     whose = "of the dead" if is_killed else "of the living"
-    run.facts[f"records truncated, {whose}"] = str(run.truncated(leader) - before)
+    run.facts[f"records truncated, {whose}"] = str(run.count_truncated(leader) - before)
 
 
 def _was_cut(run: ScenarioRun, node_id: int, before: int = 0) -> bool:
-    return run.truncated(node_id) > before
+    return run.count_truncated(node_id) > before
 
 
 def _has_a_tail(run: ScenarioRun, leader: int, followers: list[int]) -> bool:
@@ -124,9 +124,9 @@ async def unclean_leaders(run: ScenarioRun) -> None:
     for node_id in run.shuffled(replicas):
         await run.start(node_id)
     await run.in_sync()
-    unclean = run.logged("leader elected that may lack committed records")
+    unclean = run.find_log_lines("leader elected that may lack committed records")
     run.expect(len(unclean) >= len(replicas) - 1, f"{len(unclean)} unclean elections")
-    run.expect(any(map(run.truncated, replicas)), "a tail was truncated")
+    run.expect(any(map(run.count_truncated, replicas)), "a tail was truncated")
 
 
 @scenario("F16")

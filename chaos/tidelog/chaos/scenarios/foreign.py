@@ -43,7 +43,7 @@ async def foreign_node(run: ScenarioRun) -> None:
     run.expect(await strangers.stop_foreign(victim), "the stranger was there all the while")
     run.over("foreign_node", f"in the place of node {victim}", victim)
     for node_id in others:
-        lines = len(run.logged(REFUSED, node_id))
+        lines = len(run.find_log_lines(REFUSED, node_id))
         run.expect(lines, f"node {node_id} met the stranger")
         run.promise(lines <= LIVES, f"node {node_id} reported it in {lines} lines")
     await run.start(victim)

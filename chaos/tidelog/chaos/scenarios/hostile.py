@@ -169,7 +169,7 @@ def _all_is_well(run: ScenarioRun, tallies: Sequence[Tally]) -> None:
     findings = [finding for one in tallies for finding in one.findings]
     count = sum(one.findings_count for one in tallies)
     run.promise(not count, f"{count} requests were not answered well: {findings[:5]}")
-    failed = run.logged("request failed")
+    failed = run.find_log_lines("request failed")
     run.promise(not failed, f"handlers failed: {failed[:3]}")
 
 

@@ -79,11 +79,11 @@ async def _late_once(run: ScenarioRun, *, is_replaced: bool) -> None:
     run.expect(run.image.brokers[follower].broker_epoch == registered, "it is the same incarnation")
     run.expect(run.is_led_by(leader), "the leader is still the one that asked")
     run.expect(run.now.partition_epoch == asked_in, "the ISR is still the one it was to change")
-    refused = _refused(run, leader)
+    refused = _count_refused(run, leader)
     holder.deliver_late(change)
     run.over("hold_calls", f"node {leader} AlterPartition", leader)
     await run.comes(
-        lambda: _refused(run, leader) > refused or run.is_in_sync(follower),
+        lambda: _count_refused(run, leader) > refused or run.is_in_sync(follower),
         "a held attempt arrived",
     )
     await run.kill(leader, other)
@@ -95,8 +95,10 @@ async def _late_once(run: ScenarioRun, *, is_replaced: bool) -> None:
     await run.acknowledged_again()
 
 
-def _refused(run: ScenarioRun, leader: int) -> int:
-    lines = run.logged("late attempt refused", request="AlterPartitionRequest", broker_id=leader)
+def _count_refused(run: ScenarioRun, leader: int) -> int:
+    lines = run.find_log_lines(
+        "late attempt refused", request="AlterPartitionRequest", broker_id=leader
+    )
     return len(lines)
 
 

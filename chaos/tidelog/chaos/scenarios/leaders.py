@@ -79,7 +79,7 @@ async def too_few_in_sync(run: ScenarioRun) -> None:
     await run.comes(partial(run.isr_is, leader), "the leader is alone")
     high_watermark = run.high_watermark(leader)
     await run.must_come(
-        lambda: run.answered(common_pb2.NOT_ENOUGH_REPLICAS, by=leader), "NOT_ENOUGH_REPLICAS"
+        lambda: run.count_answers(common_pb2.NOT_ENOUGH_REPLICAS, by=leader), "NOT_ENOUGH_REPLICAS"
     )
     run.promise(run.high_watermark(leader) == high_watermark, "nothing was committed")
     await run.start(*followers)
@@ -104,7 +104,7 @@ async def unclean_election(run: ScenarioRun) -> None:
     await run.start(leader)
     await run.in_sync()
     # All that it had was acknowledged: producers were at rest, and it was alone in the ISR.
-    truncated = run.truncated(leader)
+    truncated = run.count_truncated(leader)
     run.expect(truncated > 0, "records were truncated")
     run.facts["records truncated"] = str(truncated)
     await run.last(1.0, 1.0)

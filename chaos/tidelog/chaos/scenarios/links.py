@@ -23,7 +23,7 @@ async def leader_cut_from_followers(run: ScenarioRun) -> None:
     await run.comes(partial(run.isr_is, leader), "the ISR shrank to the leader")
     high_watermark = run.high_watermark(leader)
     await run.must_come(
-        lambda: run.answered(common_pb2.NOT_ENOUGH_REPLICAS, by=leader), "NOT_ENOUGH_REPLICAS"
+        lambda: run.count_answers(common_pb2.NOT_ENOUGH_REPLICAS, by=leader), "NOT_ENOUGH_REPLICAS"
     )
     run.promise(run.high_watermark(leader) == high_watermark, "the high watermark stands still")
     await run.mend(paths)
@@ -71,7 +71,7 @@ async def _acknowledges_nothing(run: ScenarioRun, leader: int) -> None:
     await run.last(2.0, 3.0)
     run.expect(run.epoch(leader) < run.now.leader_epoch, "it knows of no newer epoch")
     run.expect(run.end(leader) >= end, "it goes on as a leader")
-    answered = run.answered(common_pb2.NONE, by=leader, since_s=since_s, acks=ACKS_ALL)
+    answered = run.count_answers(common_pb2.NONE, by=leader, since_s=since_s, acks=ACKS_ALL)
     run.promise(not answered, f"node {leader} acknowledged {answered} times in the old epoch")
 
 
@@ -100,7 +100,7 @@ async def flapping_link(run: ScenarioRun) -> None:
     await run.in_sync()
     windows = 1 + (run.now_s - began_s) / run.lag_s
     changes = run.now.partition_epoch - before.partition_epoch
-    run.expect(run.logged("fetch failed", follower), "fetches failed")
+    run.expect(run.find_log_lines("fetch failed", follower), "fetches failed")
     run.promise(changes <= 2 * windows, f"{changes} changes of the ISR in {windows:.1f} windows")
     run.promise(run.now.leader_epoch == before.leader_epoch, "the leader's epoch stands")
 

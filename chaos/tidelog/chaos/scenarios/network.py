@@ -61,7 +61,7 @@ async def late_heartbeats(run: ScenarioRun) -> None:
     """Heartbeats reach controllers 1.4 s late: decisions take longer, and no broker flaps."""
     await run.last(0.5, 1.5)
     leader, (follower, _) = run.cast()
-    before = len(run.logged("fenced"))
+    before = len(run.find_log_lines("fenced"))
     paths = one_way(run.cluster.broker_ids, run.cluster.controller_ids)
     reach = Reach(paths, roles=frozenset({"controller"}))
     async with lasting(run, Latency(reach, HEARTBEAT_MS, HEARTBEAT_JITTER_MS)):
@@ -73,7 +73,7 @@ async def late_heartbeats(run: ScenarioRun) -> None:
         took_s = run.now_s - asked_s
         run.expect(took_s >= LATE_S / 2, f"it took {took_s:.2f} s, as long as ever")
         await run.acknowledged_again()
-    fences = len(run.logged("fenced")) - before
+    fences = len(run.find_log_lines("fenced")) - before
     run.facts["brokers fenced"] = str(fences)
     limit = FENCES_MAX * len(run.cluster.broker_ids)
     run.promise(fences <= limit, f"{fences} times a broker was fenced")
@@ -101,7 +101,7 @@ async def _appends_unheard(run: ScenarioRun, leader: int) -> None:
     end, since_s = run.end(leader), run.now_s + ON_THE_WAY_S
     await run.comes(partial(run.ends_after, leader, end), "appended")
     await run.last(BLACKHOLE_S, 2 * BLACKHOLE_S)
-    heard = run.answered(common_pb2.NONE, since_s=since_s, acks=ACKS_ALL)
+    heard = run.count_answers(common_pb2.NONE, since_s=since_s, acks=ACKS_ALL)
     run.expect(not heard, f"{heard} answers came through")
 
 
@@ -172,7 +172,7 @@ async def torn_connections(run: ScenarioRun) -> None:
         await run.last(0.5, 1.0)
         leader, followers = run.cast()
         limit_bytes = run.random.randrange(LIMIT_BYTES_MIN, LIMIT_BYTES_MAX)
-        heard = len(run.logged("fetch failed"))
+        heard = len(run.find_log_lines("fetch failed"))
         paths: tuple[Path, ...] = (
             *one_way(run.clients, [leader]),
             *one_way([leader], followers),
@@ -193,7 +193,7 @@ async def torn_connections(run: ScenarioRun) -> None:
 
 
 def _failed_more(run: ScenarioRun, failed: int) -> bool:
-    return len(run.logged("fetch failed")) > failed
+    return len(run.find_log_lines("fetch failed")) > failed
 
 
 @scenario("F51", Needs(runs_on=SOCKETS_ONLY))

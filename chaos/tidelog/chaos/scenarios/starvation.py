@@ -20,14 +20,14 @@ async def starved_nodes(run: ScenarioRun) -> None:
     await run.last(0.5, 1.5)
     await run.cluster.look()
     cluster, before = run.cluster, run.now
-    began, terms, fenced = len(cluster.history.sends), _terms(run), len(run.logged(FENCED))
+    began, terms, fenced = len(cluster.history.sends), _terms(run), len(run.find_log_lines(FENCED))
     async with lasting(run, Starve(tuple(cluster.node_ids), SHARE)):
         ends_s = run.now_s + cluster.load_s
         while run.now_s < ends_s:
             await run.last(LOOK_S, LOOK_S)
             await cluster.look()
     await run.acknowledged_again()
-    fenced = len(run.logged(FENCED)) - fenced
+    fenced = len(run.find_log_lines(FENCED)) - fenced
     passed = {node_id: _terms(run)[node_id] - term for node_id, term in terms.items()}
     run.facts["elections"] = str(max(passed.values()))
     run.facts["fenced"] = str(fenced)

@@ -85,16 +85,16 @@ class SocketClients:
         """CLOCK_MONOTONIC, which nodes' samples have, too."""
         return self.cluster.now_s
 
-    def begun(self, begun: Callable[[], Send]) -> None:
+    def begin_send(self, begun: Callable[[], Send]) -> None:
         """Into the file, so that a run that is killed leaves a history, too."""
         self.writer.begin(begun())
 
-    def ended(self, send: Send) -> None:
+    def end_send(self, send: Send) -> None:
         """Into the history and its file."""
         self.history.sends.append(send)
         self.writer.end(send)
 
-    def polled(self, poll: Poll) -> None:
+    def end_poll(self, poll: Poll) -> None:
         """Into the history and its file."""
         self.history.polls.append(poll)
         self.writer.add(poll)
@@ -122,7 +122,7 @@ class SocketClients:
         self.notes.append(Note(self.now_s, who, what))
         self.on_note(f"{who}: {what}")
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Count it."""
         self.coverage[what] += 1
 

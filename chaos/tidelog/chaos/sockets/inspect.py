@@ -45,7 +45,7 @@ class LogRing:
         self, _logger: object, _level: str, event: MutableMapping[str, Any]
     ) -> MutableMapping[str, Any]:
         """Keep a line; of fields that JSON does not have, the text."""
-        fields = {name: _plain(value) for name, value in event.items() if name != "event"}
+        fields = {name: _to_plain(value) for name, value in event.items() if name != "event"}
         self._lines.append((time.monotonic(), str(event["event"]), fields))
         self.seen += 1
         return event
@@ -115,9 +115,9 @@ class Inspection:
         )
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(one) for one in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 

@@ -80,7 +80,7 @@ class ReplicaFiles:
         `high_watermarks`: the highest any replica was seen with; a replica may have saved less.
         Raises `OSError` when there is no room for copies of one partition's replicas.
         """
-        acknowledged = _acknowledged(history)
+        acknowledged = _group_acknowledged(history)
         for topic, state in image.partitions():
             config = log_config(topic.configs, image.cluster_configs)
             partition = _Partition(topic, state, config)
@@ -102,13 +102,13 @@ class ReplicaFiles:
         self._compared.partitions += 1
         state = partition.state
         with TemporaryDirectory(prefix="tidelog-replicas-") as scratch:
-            async with self._opened(partition, Path(scratch)) as logs:
+            async with self._open_logs(partition, Path(scratch)) as logs:
                 in_sync = [logs[one] for one in state.isr if one in logs]
                 end = max([high_watermark, *(one.log.high_watermark for one in in_sync)])
                 for node_id, one in logs.items():
                     self._logs.check(one)
                     source = self._data_dirs[node_id] / partition.name
-                    self._compared.remade_indexes += _changed(source, Path(one.log.directory))
+                    self._compared.remade_indexes += _count_changed(source, Path(one.log.directory))
                 for one, other in pairwise(in_sync):
                     self._logs.check_pair(one, other, end=end)
                 for node_id, one in logs.items():
@@ -122,7 +122,7 @@ class ReplicaFiles:
                     self._report("I6", f"{partition.name}: nobody is in sync, {what}")
 
     @asynccontextmanager
-    async def _opened(
+    async def _open_logs(
         self, partition: _Partition, scratch: Path
     ) -> AsyncIterator[dict[int, StoredLog]]:
         """The replicas' logs, by node; what cannot be opened is reported and left out."""
@@ -193,7 +193,7 @@ class ReplicaFiles:
                 self._compared.found_records += 1
 
 
-def _acknowledged(history: History) -> dict[Key, dict[int, bytes]]:
+def _group_acknowledged(history: History) -> dict[Key, dict[int, bytes]]:
     """By topic and partition of the newest incarnation: what acks=all acknowledged, by offset."""
     newest: dict[str, int] = {}
     for send in history.sends:
@@ -219,7 +219,7 @@ def _checkpoint(source: Path) -> Checkpoint | None:
     return decode_checkpoint(path.read_bytes()) if path.exists() else None
 
 
-def _changed(source: Path, copy: Path) -> int:
+def _count_changed(source: Path, copy: Path) -> int:
     """Number of index files that differ; the active segment's are longer while it is open."""
     indexes = [one for kind in (INDEX, TIME_INDEX) for one in source.glob(f"*{kind}")]
     return sum(

@@ -20,7 +20,7 @@ from tidelog.chaos.sockets.cluster_port import RunClients, SocketClusterPort
 from tidelog.chaos.sockets.evidence import Evidence
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.sampler import Sampler
-from tidelog.chaos.sockets.settling import unsettled
+from tidelog.chaos.sockets.settling import find_unsettled
 from tidelog.chaos.sockets.story_limits import (
     BROKEN_S_MAX,
     LOOK_EVERY_S,
@@ -200,7 +200,7 @@ class _Run:
         if self._port.topic not in self._port.image.topics:
             yield f"{self._port.topic} is not known"
         topology = self._cluster.topology
-        yield from unsettled(
+        yield from find_unsettled(
             self._evidence.round,
             broker_ids=topology.broker_ids,
             controller_ids=topology.controller_ids,

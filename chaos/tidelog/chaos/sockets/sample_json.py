@@ -54,7 +54,7 @@ def reply_json(reply: SampleReply, *, has_image: bool) -> str:
         for field in fields(sample)
         if field.name not in ("image", "replicas", "lines")
     }
-    pieces = [] if has_image else map(_packed, pieces_of(sample.image))
+    pieces = [] if has_image else map(_pack, pieces_of(sample.image))
     values |= {
         "image": list(pieces),
         "replicas": [asdict(one) for one in sample.replicas],
@@ -72,7 +72,7 @@ def parse_reply(text: str, image: MetadataImage) -> SampleReply:
         NodeSample(
             **{
                 **values,
-                "image": _unpacked(values["image"]) or image,
+                "image": _unpack(values["image"]) or image,
                 "replicas": tuple(map(_replica, values["replicas"])),
                 "lines": tuple(LogLine(*line) for line in values["lines"]),
             }
@@ -81,11 +81,11 @@ def parse_reply(text: str, image: MetadataImage) -> SampleReply:
     )
 
 
-def _packed(piece: MetadataSnapshotPiece) -> str:
+def _pack(piece: MetadataSnapshotPiece) -> str:
     return b64encode(piece.SerializeToString()).decode()
 
 
-def _unpacked(pieces: Iterable[str]) -> MetadataImage | None:
+def _unpack(pieces: Iterable[str]) -> MetadataImage | None:
     reader, image = SnapshotReader(), None
     for piece in pieces:
         image = reader.take(MetadataSnapshotPiece.FromString(b64decode(piece)))

@@ -27,7 +27,7 @@ I18, I19 not from samples: journals and votes are the Raft simulation's
 I26  `replica_files`
 I27  no log is damaged unless the scenario damages one; every CRC: `replica_files`
 I28  history: G1a
-I29  `settling.unsettled`, until the run's bound
+I29  `settling.find_unsettled`, until the run's bound
 I30  memory, tasks, open files and queues of every sample
 """
 

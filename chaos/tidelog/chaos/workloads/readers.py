@@ -90,7 +90,7 @@ class _Reader:
             is_rewound=partition in self._rewound,
         )
         self._rewound.discard(partition)
-        self._port.polled(poll)
+        self._port.end_poll(poll)
         if group:
             self.positions[partition] = group[-1].offset + 1
 

@@ -112,7 +112,7 @@ class Workload:
     def write_pending(self) -> None:
         """Write sends that have not ended into the history, too."""
         for send in self._pending.values():
-            self.port.ended(send())
+            self.port.end_send(send())
         self._pending.clear()
 
     async def read_all(self) -> None:
@@ -195,7 +195,7 @@ class Workload:
         await asyncio.gather(*old.tasks)
         await self._create(plan)
         await self._known_to_all(plan.name, before)
-        self.port.happened("recreated_topics")
+        self.port.count_event("recreated_topics")
         self._begin(plan, old.number + 1)
 
     async def _known_to_all(self, topic: str, before: AbstractSet[bytes]) -> None:
@@ -262,7 +262,7 @@ class Workload:
         self.unended += 1
         number = self.next_number()
         self._pending[number] = begun
-        self.port.begun(begun)
+        self.port.begin_send(begun)
         return number
 
     def end(self, number: int, send: Send) -> None:
@@ -270,10 +270,10 @@ class Workload:
         if self._pending.pop(number, None) is None:
             return  # It was written down as one that never ends.
         self.unended -= 1
-        self.port.ended(send)
+        self.port.end_send(send)
         self.acknowledged += send.outcome == "ok"
         if send.outcome == "unknown":
-            self.port.happened("unknown_outcomes")
+            self.port.count_event("unknown_outcomes")
         if self.port.is_diary_read:
             end = send.offset if send.outcome == "ok" else f"{send.outcome}: {send.reason}"
             place = f"{send.topic}-{send.partition}"

@@ -43,13 +43,13 @@ class WorkloadPort(Protocol):
     def now_s(self) -> float:
         """The clock of the history."""
 
-    def begun(self, begun: Callable[[], Send]) -> None:
+    def begin_send(self, begun: Callable[[], Send]) -> None:
         """A send begins; it is this as long as it has no end."""
 
-    def ended(self, send: Send) -> None:
+    def end_send(self, send: Send) -> None:
         """It ended, or never will: into the history."""
 
-    def polled(self, poll: Poll) -> None:
+    def end_poll(self, poll: Poll) -> None:
         """A poll ended: into the history."""
 
     @property
@@ -62,5 +62,5 @@ class WorkloadPort(Protocol):
     def note(self, who: str, what: str) -> None:
         """For people."""
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Count something that a run is meant to meet."""

@@ -21,7 +21,7 @@ from tidelog.client.arrow.rows import (
     TableRows,
     check_rows,
     check_schema,
-    concatenated,
+    concatenate,
     pieces,
     rows_of,
 )
@@ -161,7 +161,7 @@ class TableWriter:
         view = await self._engine.topic(topic)
         async with self._turn:
             self._tally.raise_error()
-            for rows, size_bytes in self._checked(view, batch):
+            for rows, size_bytes in self._check(view, batch):
                 await self._gather(topic, view, rows, size_bytes)
 
     async def flush(self) -> WriteResult:
@@ -176,9 +176,9 @@ class TableWriter:
             await self._engine.flush()
             tally, self._tally = self._tally, Tally()
         tally.raise_error()
-        return tally.written()
+        return tally.write_result()
 
-    def _checked(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
+    def _check(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
         """The checked rows in parts, with an upper bound for the bytes of their records."""
         now_ms, limit = self._ports.clock.wall_ms(), self._record_bytes_max
         parts, first_row = [], 0
@@ -233,7 +233,7 @@ class TableWriter:
                 self._hand_over(one)
                 self._next = None
         except TidelogError as error:
-            self._tally.failed(error, 0)
+            self._tally.fail(error, 0)
             self._drop_all()
             raise
 
@@ -247,7 +247,7 @@ class TableWriter:
             now_ms=self._ports.clock.monotonic_ms(),
             topic_id=one.topic_id,
         )
-        self._tally.sent(len(data))
+        self._tally.count_sent(len(data))
         self._engine.announce()
 
     def _drop_all(self) -> None:
@@ -256,7 +256,7 @@ class TableWriter:
         self._gathered.clear()
 
     def _batches(self, topic: str, gathered: _Gathered) -> Iterator[_Outgoing]:
-        rows, view, config = concatenated(gathered.parts), gathered.view, self._config
+        rows, view, config = concatenate(gathered.parts), gathered.view, self._config
         partitions = self._partitioning(topic).choose(
             rows,
             record_bounds(rows.records, batch_size=config.batch_size),

@@ -86,7 +86,7 @@ def iter_batches(
             async for chunk in read_chunks(reader, planned, fail_on_data_loss=fail_on_data_loss):
                 yield chunk
 
-    return _decoded(chunks, schema.names)
+    return _decode(chunks, schema.names)
 
 
 def write_table(
@@ -151,7 +151,7 @@ def _schema(columns: Sequence[str] | None, *, include_headers: bool) -> pa.Schem
     return pa.schema([SCHEMA.field(name) for name in columns])
 
 
-def _decoded(
+def _decode(
     chunks: Callable[[], AsyncGenerator[Chunk, None]], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Decode on the caller's thread, while the loop fetches the next answers."""

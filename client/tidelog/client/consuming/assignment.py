@@ -69,7 +69,7 @@ class Position:
         self.failures += 1
         self.retry_at_ms = retry_at_ms
 
-    def fetched(self, *, leader_epoch: int, base_offset: int, end_offset: int) -> None:
+    def note_fetch(self, *, leader_epoch: int, base_offset: int, end_offset: int) -> None:
         """Note a fetched batch, with which all records below its end are fetched."""
         if leader_epoch != self.last_fetched_epoch:
             self.last_fetched_epoch = leader_epoch if leader_epoch >= 0 else None
@@ -128,7 +128,7 @@ class Assignment:
         is_assigned = self._positions.get(position.tp) is position
         return is_assigned and position.generation == generation
 
-    def served(self, tp: TopicPartition) -> None:
+    def note_served(self, tp: TopicPartition) -> None:
         """Move the partition to the end, so that the size limit of answers starves no other."""
         position = self._positions.pop(tp, None)
         if position is not None:

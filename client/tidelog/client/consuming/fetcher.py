@@ -334,12 +334,12 @@ class Fetcher:
         self._queue.append(Chunk(position, position.generation, records, answer))
         answer.unused_chunks += 1
         for header in headers:
-            position.fetched(
+            position.note_fetch(
                 leader_epoch=header.partition_leader_epoch,
                 base_offset=header.base_offset,
                 end_offset=header.next_offset,
             )
-        self._assignment.served(position.tp)
+        self._assignment.note_served(position.tp)
         self._arrived.set()
 
     def _used(self, answer: _Answer) -> None:

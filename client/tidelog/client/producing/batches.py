@@ -143,7 +143,7 @@ class PartitionQueue(Generic[W]):
             return False
         return self._count_before(batch) < span_max
 
-    def sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
+    def iterate_sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
         """The first waiting batches that may be sent; `span_max` as in `admits`."""
         unsent = (span_max or len(self.waiting)) - len(self.sent)
         for batch in self.waiting:

@@ -71,7 +71,9 @@ class Outcomes:
         self.identity_error: TidelogError | None = None
         """The reason why there is no producer id."""
 
-    def answered(self, items: Sequence[Batches], results: Sequence[PartitionProduceResult]) -> None:
+    def handle_answer(
+        self, items: Sequence[Batches], results: Sequence[PartitionProduceResult]
+    ) -> None:
         """Handle the answer to a request: a list of batches per partition, results in its order."""
         answers = iter(results)
         for batches in items:
@@ -80,7 +82,7 @@ class Outcomes:
             else:
                 self._settle_each(batches, list(islice(answers, len(batches))))
 
-    def failed(self, address: str, items: Sequence[Batches], error: TidelogError) -> None:
+    def handle_failure(self, address: str, items: Sequence[Batches], error: TidelogError) -> None:
         """Handle a request to a broker that got no answer."""
         self._routing.request_refresh()
         for batches in items:
@@ -106,12 +108,12 @@ class Outcomes:
             self.renumber(tp)
         return bool(gone)
 
-    def moved(self, tp: TopicPartition) -> None:
+    def note_moved(self, tp: TopicPartition) -> None:
         """Handle a change of a partition's leader or topic.
 
         A leader newer than that of the last failure ends the partition's pause (KIP-951).
         """
-        self._accumulator.moved(tp)
+        self._accumulator.note_moved(tp)
         failed_epoch = self._failed_epochs.get(tp)
         leader = self._routing.metadata.leader(tp)
         if failed_epoch is not None and leader is not None and leader.epoch > failed_epoch:
@@ -181,7 +183,7 @@ class Outcomes:
             return
         self._failures.pop(batch.tp, None)
         if self._sequences is not None:
-            self._sequences.acknowledged(batch.tp)
+            self._sequences.note_acknowledged(batch.tp)
         _acknowledge([batch], result)
 
     def renumber(self, tp: TopicPartition) -> None:
@@ -276,11 +278,11 @@ def _acknowledge(batches: Batches, result: PartitionProduceResult) -> None:
     for batch in batches:
         for run in batch.runs:
             offset = base_offset + run.first if base_offset >= 0 else -1
-            run.waiter.acknowledged(batch.tp, offset, run.records_count, append_time_ms)
+            run.waiter.acknowledge(batch.tp, offset, run.records_count, append_time_ms)
         base_offset = base_offset + batch.records_count if base_offset >= 0 else -1
 
 
 def fail(batch: Batch[Delivery], error: Exception) -> None:
     """Report the error to all waiters of the batch."""
     for run in batch.runs:
-        run.waiter.failed(error, run.records_count)
+        run.waiter.fail(error, run.records_count)

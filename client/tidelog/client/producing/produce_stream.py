@@ -92,7 +92,7 @@ class _Broker:
                 # The lock is fair: requests are sent in the order of their calls.
                 openings = self._openings
                 async with self._turn:
-                    stream = await self._opened(openings)
+                    stream = await self._open(openings)
                     waiter = stream.expect(request.correlation_id)
                     await stream.send(request)
                 return await waiter
@@ -106,7 +106,7 @@ class _Broker:
             if stream is not None:
                 stream.forget(request.correlation_id)
 
-    async def _opened(self, openings: int) -> _OpenStream:
+    async def _open(self, openings: int) -> _OpenStream:
         """The open stream, or a new one; `openings`: attempts that had ended when the call came."""
         if self._stream is not None and not self._stream.is_over:
             return self._stream

@@ -39,7 +39,7 @@ from tidelog.client.producing.partitioners import (
     Partitioner,
     PartitionerName,
     Partitioning,
-    grouped,
+    group_pairs,
 )
 from tidelog.client.producing.producer_engine import (
     ProducerEngine,
@@ -268,7 +268,7 @@ class Producer(Generic[K, V]):
         Interceptors are called for every record, and may change key and value only.
         """
         if self._interceptors:
-            values, keys = self._intercepted(topic, values, keys, partition, timestamp_ms)
+            values, keys = self._intercept(topic, values, keys, partition, timestamp_ms)
         try:
             return await self._take_many(topic, values, keys, partition, timestamp_ms)
         except Exception as error:
@@ -319,7 +319,7 @@ class Producer(Generic[K, V]):
         )
         return delivery.future
 
-    def _intercepted(
+    def _intercept(
         self,
         topic: str,
         values: Sequence[V | None],
@@ -369,12 +369,12 @@ class Producer(Generic[K, V]):
             try:
                 view = await self._engine.admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
-                delivery.failed(error, len(pairs) - start)
+                delivery.fail(error, len(pairs) - start)
                 break
             if partition is not None:
                 groups = {partition: chunk}
             elif targets is not None:
-                groups = grouped(chunk, targets[start:stop])
+                groups = group_pairs(chunk, targets[start:stop])
             else:
                 groups = self._partitioning.groups(topic, view, chunk, size)
             for target, group in groups.items():

@@ -103,7 +103,7 @@ class Sender:
     def start(self) -> None:
         """Start the loop on the running event loop."""
         self._routing.on_change(self.wake)
-        self._routing.metadata.on_move(self._outcomes.moved)
+        self._routing.metadata.on_move(self._outcomes.note_moved)
         name = f"{self._routing.connections.client_id}-sender"
         self._loop_task = asyncio.create_task(self._run(), name=name)
 
@@ -237,9 +237,9 @@ class Sender:
         try:
             results = await self._call(address, items)
         except TidelogError as error:
-            self._outcomes.failed(address, items, error)
+            self._outcomes.handle_failure(address, items, error)
         else:
-            self._outcomes.answered(items, results)
+            self._outcomes.handle_answer(items, results)
         finally:
             for batches in items:
                 self._outcomes.renumber(batches[0].tp)

@@ -114,7 +114,7 @@ class BrokerHandler:
                 self._check(request)
                 if request.HasField("replica_id"):
                     replica_id = request.replica_id
-                    self._reports.heard(replica_id)
+                    self._reports.note_request(replica_id)
                 yield decode_fetch(request)
 
         try:

@@ -221,7 +221,9 @@ class Faults:
             await self._actions.stop(node_id)
             await self._actions.last(0.0, 0.3)
             self._simulation.start(node_id)
-            await self._actions.until(lambda: not list(self._simulation.unsettled()), within_s=4.0)
+            await self._actions.until(
+                lambda: not list(self._simulation.find_unsettled()), within_s=4.0
+            )
 
     async def _restart_all(self) -> None:
         """At once: killed, or without power where the budget has room for it."""

@@ -174,7 +174,7 @@ class _Story:
         """Wait for it; a report when it takes too long."""
         simulation = self._simulation
         deadline_s = simulation.now_s + within_s
-        while left := [*self._unready(), *simulation.unsettled(), *self._unended(invariant)]:
+        while left := [*self._unready(), *simulation.find_unsettled(), *self._unended(invariant)]:
             if simulation.now_s > deadline_s:
                 simulation.findings.report(invariant, f"{within_s} s later: {'; '.join(left)}")
                 return False

@@ -84,7 +84,7 @@ class ClusterSimulation:
         """Addresses that clients start from."""
         return [self.cluster.address(one) for one in self.config.broker_ids]
 
-    # What clients ask for: `workloads.world_port`
+    # What clients ask for: `workloads.workload_port`
 
     @property
     def topics(self) -> Sequence[TopicPlan]:
@@ -123,14 +123,14 @@ class ClusterSimulation:
             ports = self._clients[name] = self.cluster.new_client(name)
         return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
 
-    def begun(self, begun: Callable[[], Send]) -> None:
+    def begin_send(self, begun: Callable[[], Send]) -> None:
         """Nobody reads a history that is not whole."""
 
-    def ended(self, send: Send) -> None:
+    def end_send(self, send: Send) -> None:
         """Into the history."""
         self.history.sends.append(send)
 
-    def polled(self, poll: Poll) -> None:
+    def end_poll(self, poll: Poll) -> None:
         """Into the history."""
         self.history.polls.append(poll)
 
@@ -143,7 +143,7 @@ class ClusterSimulation:
         """For people."""
         self.timeline.note(who, what)
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Count it."""
         self.findings.coverage[what] += 1
 
@@ -190,7 +190,7 @@ class ClusterSimulation:
                 self.cluster.kill(node_id)
                 self.start(node_id)
 
-    def unsettled(self) -> Iterable[str]:
+    def find_unsettled(self) -> Iterable[str]:
         """Yield what is not as it must be a while after the last fault."""
         image = self.image
         for node_id in self.config.broker_ids:

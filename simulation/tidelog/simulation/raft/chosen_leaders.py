@@ -68,7 +68,7 @@ class ChosenLeaders:
             self._actions.mend(links)
 
     @contextmanager
-    def unopposed(self, voter: Voter) -> Iterator[None]:
+    def isolate_others(self, voter: Voter) -> Iterator[None]:
         """The others do not hear each other meanwhile, so that none of them is elected."""
         others = [node_id for node_id in self._simulation.voters if node_id != voter.node_id]
         links = [(one, other) for one in others for other in others if one != other]
@@ -109,7 +109,7 @@ class ChosenLeaders:
     async def leads(self, voter: Voter) -> bool:
         """Wait until it leads in a new term, with other leaders cut off meanwhile."""
         leader, known = self._simulation.leader(), self.known_term
-        with self.cut_off(None if leader is voter else leader), self.unopposed(voter):
+        with self.cut_off(None if leader is voter else leader), self.isolate_others(voter):
             if leader is voter or not await self.stands(voter):
                 return False
             return await self.next_leader(known) is voter

@@ -80,7 +80,7 @@ class LateWords:
         voter = self._leaders.another(leader)
         self._actions.count("late_votes", voter.name)
         network, to_it = simulation.network, self._links_to(voter)
-        with self._leaders.cut_off(leader), self._leaders.unopposed(voter):
+        with self._leaders.cut_off(leader), self._leaders.isolate_others(voter):
             if await self._leaders.stands(voter, at_once=lambda _: network.hold(to_it)):
                 await self._actions.last(0.05, 0.2)
                 network.pass_on(to_it)

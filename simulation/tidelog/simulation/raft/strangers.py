@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tidelog.chaos.workloads.forged_raft import Aim, alike, leap
+from tidelog.chaos.workloads.forged_raft import Aim, imitate, leap
 from tidelog.core.chance import SeededRandom
 from tidelog.raft.log_origin import term_start
 from tidelog.simulation.raft.simulation import RaftSimulation, Voter
@@ -49,9 +49,9 @@ class Strangers:
         aim = self._aim(voter, cluster_id=FOREIGN_ID if kind == "stranger" else CLUSTER_ID)
         match kind:
             case "stranger":
-                message = alike(aim, self._random, first=term_start(CLUSTER_ID))
+                message = imitate(aim, self._random, first=term_start(CLUSTER_ID))
             case "mixed_up":
-                message = alike(aim, self._random, first=term_start(FOREIGN_ID))
+                message = imitate(aim, self._random, first=term_start(FOREIGN_ID))
             case _:
                 self._leaps += 1
                 message = leap(aim, self._random)
