@@ -26,7 +26,7 @@ FACTOR = 3.0
 PHASES = ("spark", "chaos", "process")
 """Marks of tests that run alone, in their order of preference; all others are pure."""
 DEAREST = 8
-_TOLD_FROM_S = 20.0
+_SHOWN_FROM_S = 20.0
 _WORKER_KEY = "processor_budget"
 YARDSTICK_EVERY_S = 2.0
 """Processor seconds of tests between two looks at the yardstick."""
@@ -114,10 +114,10 @@ class Meter:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:  # xdist has no types
         """Add the sums of a worker of xdist that ended in order."""
-        told = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
-        if told is not None:
-            self.yardsticks_s += told["yardsticks_s"]
-            for line, name, seconds in told["tests"]:
+        sent = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
+        if sent is not None:
+            self.yardsticks_s += sent["yardsticks_s"]
+            for line, name, seconds in sent["tests"]:
                 self.tests[line, name] += seconds
 
     @pytest.hookimpl(tryfirst=True)
@@ -140,7 +140,7 @@ class Meter:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if sum(self.tests.values()) < _TOLD_FROM_S:
+        if sum(self.tests.values()) < _SHOWN_FROM_S:
             return
         yardstick_ms = 1000 * statistics.median(self.yardsticks_s)
         terminalreporter.section(f"processor seconds by folder (yardstick {yardstick_ms:.2f} ms)")
@@ -148,8 +148,8 @@ class Meter:
         for line in sorted(spent, key=lambda line: -spent[line]):
             terminalreporter.write_line(f"{spent[line]:8.1f}  {line}")
         terminalreporter.section("the dearest tests, in processor seconds")
-        for told in self._dearest(None):
-            terminalreporter.write_line(told)
+        for sent in self._dearest(None):
+            terminalreporter.write_line(sent)
 
     def spent_s(self) -> dict[str, float]:
         """Processor seconds by line of the table."""

@@ -86,7 +86,7 @@ def _fault_complaint(bound: Bound, kind: str, lowered: list[str]) -> str | None:
         return f"there is no fault {kind} that says how long it lasts"
     limit = bound if not lowered else bound._replace(value=float(lowered[-1]))
     if lowered and (lowered[0] != "lowered" or not _may_be_drawn(bound.word, float(lowered[-1]))):
-        return f"{' '.join(lowered)}: the storms' world does not have it at that"
+        return f"{' '.join(lowered)}: the storms' configuration does not have it at that"
     if limit.seconds is None:
         return f"{kind} lasts for a time, which {bound.key} is none"
     is_exceeded = span.high > limit.seconds
@@ -95,7 +95,7 @@ def _fault_complaint(bound: Bound, kind: str, lowered: list[str]) -> str | None:
 
 def _may_be_drawn(word: str, limit: float) -> bool:
     """Whether a seed of the storms draws the setting below this."""
-    text = (TESTS.parent / "simulation/tidelog/simulation/cluster/world_config.py").read_text()
+    text = (TESTS.parent / "simulation/tidelog/simulation/cluster/simulation_config.py").read_text()
     drawn = re.search(rf"\b{word}=random\.randrange\(\d+, (\d+)\)", text)
     return drawn is not None and float(drawn[1]) <= limit
 
@@ -132,7 +132,7 @@ def test_the_table_holds_nothing_that_the_product_has_not() -> None:
 
 
 def test_every_span_is_that_of_a_fault_that_may_strike() -> None:
-    stage = cast("Any", SimpleNamespace(world=None))
+    stage = cast("Any", SimpleNamespace(simulation=None))
     assert set(EndlessFaults(stage, SeededRandom(0), stage).kinds) == set(SPANS), "none is left out"
     assert {kind.name for kind in LateCallFaults(stage).kinds} >= set(late_calls.SPANS)
     assert all(0 < span.low < span.high for span in spans().values())

@@ -30,8 +30,8 @@ def test_a_folder_that_costs_clearly_more_than_its_budget_is_told() -> None:
     within = {"pure.raft": 100.0 * FACTOR, "pure.log": 0.5}
 
     assert complaints(within, budget) == {}
-    (told,) = complaints({**within, "pure.raft": 101.0 * FACTOR}, budget).values()
-    assert told.startswith("pure.raft cost 303.0 s of processor time, budget 100 s")
+    (complaint,) = complaints({**within, "pure.raft": 101.0 * FACTOR}, budget).values()
+    assert complaint.startswith("pure.raft cost 303.0 s of processor time, budget 100 s")
 
 
 def test_a_slower_machine_may_take_longer_in_proportion() -> None:
@@ -74,8 +74,8 @@ def test_processes_that_a_test_waited_for_count_and_waiting_does_not() -> None:
 def test_sums_of_workers_are_added() -> None:
     class Node:
         def __init__(self, seconds: float) -> None:
-            told = {"tests": [["pure.log", "a", seconds]], "yardsticks_s": [0.001]}
-            self.workeroutput = {"processor_budget": told}
+            complaint = {"tests": [["pure.log", "a", seconds]], "yardsticks_s": [0.001]}
+            self.workeroutput = {"processor_budget": complaint}
 
     meter = Meter()
     meter.pytest_testnodedown(Node(2.0), None)

@@ -65,7 +65,7 @@ def vocabulary(files: FileDescriptorSet) -> set[str]:
 
 def undocumented(files: FileDescriptorSet) -> list[str]:
     known = vocabulary(files)
-    told = [
+    rpc_types = [
         type_name.rpartition(".")[2]
         for file in files.file
         for service in file.service
@@ -73,7 +73,7 @@ def undocumented(files: FileDescriptorSet) -> list[str]:
         for type_name in (rpc.input_type, rpc.output_type)
     ]
     found = [name for file in files.file for name in _of_file(file, known)]
-    return [name for name in found if name not in told]
+    return [name for name in found if name not in rpc_types]
 
 
 def _of_file(file: FileDescriptorProto, known: set[str]) -> Iterator[str]:
@@ -97,10 +97,10 @@ def _of_message(
 ) -> Iterator[str]:
     name = f"{within}{message.name}"
     for number, field in enumerate(message.field):
-        is_told = field.name in known or comments.at((*path, FIELD, number))
+        is_documented = field.name in known or comments.at((*path, FIELD, number))
         if field.HasField("oneof_index"):
-            is_told = is_told or comments.at((*path, ONEOF, field.oneof_index))
-        if not is_told:
+            is_documented = is_documented or comments.at((*path, ONEOF, field.oneof_index))
+        if not is_documented:
             yield f"{name}.{field.name}"
     for number, nested in enumerate(message.nested_type):
         if not nested.options.map_entry:
@@ -129,8 +129,8 @@ def without_errors(files: FileDescriptorSet) -> list[str]:
         for number, service in enumerate(file.service):
             for place, rpc in enumerate(service.method):
                 answer = messages[rpc.output_type.rpartition(".")[2]]
-                _, _, told = comments.at((SERVICE, number, RPC, place)).partition("Errors:")
-                if _holds_errors(answer) and not NAMED.search(told):
+                _, _, errors = comments.at((SERVICE, number, RPC, place)).partition("Errors:")
+                if _holds_errors(answer) and not NAMED.search(errors):
                     found.append(f"{service.name}.{rpc.name}")
     return found
 
@@ -190,8 +190,8 @@ def test_session_in_the_docs_is_of_this_protocol() -> None:
     (fields,) = iter_records(batch)
     assert fields[2:4] == (b"brest", b"6.4 m")
     listed = page.rpartition("```text")[2]
-    told = re.findall(r"^((?:[0-9a-f]{2} )+)  ", listed, re.MULTILINE)
-    assert bytes.fromhex("".join(told)) == batch
+    dumped = re.findall(r"^((?:[0-9a-f]{2} )+)  ", listed, re.MULTILINE)
+    assert bytes.fromhex("".join(dumped)) == batch
 
 
 # The rules bite.

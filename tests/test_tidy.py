@@ -125,7 +125,7 @@ LINE_COLUMNS_MAX, FUNCTION_LINES_MAX, FILE_LINES_MAX = 100, 60, 500
 
 # R8: a constructor takes a few parts; the options of a public client are Kafka's, one by one.
 PARAMETERS_MAX = 8
-PUBLIC_CLIENTS = frozenset({"Producer", "Consumer", "TableWriter"})
+PUBLIC_CLIENTS = frozenset({"Producer", "Consumer", "Admin", "TableWriter"})
 
 # R6: threads, executors, mapped memory and stable storage have one home.
 THREADED = (

@@ -33,18 +33,18 @@ def checkout(tmp_path: Path) -> Path:
 
 def build(checkout: Path) -> str:
     """How Go was called: its arguments, then its environment; empty: it was not."""
-    told = checkout / "told"
-    told.unlink(missing_ok=True)
+    arguments_file = checkout / "told"
+    arguments_file.unlink(missing_ok=True)
     careless = {"GOFLAGS": "-mod=mod", "GONOSUMDB": "*", "GOINSECURE": "*", "GOWORK": "/elsewhere"}
     path = f"{checkout}/path:{os.defpath}"
     subprocess.run(
         [checkout / "tools" / "toxiproxy.sh"],
-        env={**careless, "PATH": path, "GO_TOLD": str(told)},
+        env={**careless, "PATH": path, "GO_TOLD": str(arguments_file)},
         check=True,
         timeout=600,
         capture_output=True,
     )
-    return told.read_text() if told.exists() else ""
+    return arguments_file.read_text() if arguments_file.exists() else ""
 
 
 def test_every_module_it_needs_has_its_checksum_in_the_repository() -> None:

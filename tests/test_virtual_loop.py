@@ -63,6 +63,20 @@ async def test_a_thread_that_is_awaited_is_not_overtaken_by_a_time_out() -> None
         assert await asyncio.to_thread(may_end.wait, 60)
 
 
+async def test_a_loop_that_keeps_pace_lets_a_thread_come_before_a_timer_of_an_hour() -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    loop.keep_pace(True)
+    has_come = asyncio.Event()
+    threading.Timer(0.05, loop.call_soon_threadsafe, (has_come.set,)).start()
+
+    async with asyncio.timeout(3_600):
+        await has_come.wait()
+
+    loop.keep_pace(False)
+    await asyncio.sleep(3_600)
+
+
 def test_what_waits_for_a_socket_is_told_to_be_marked() -> None:
     ours, theirs = socket.socketpair()
 

@@ -25,6 +25,9 @@ Ts = TypeVarTuple("Ts")
 TURN_S = 1e-5
 """Virtual seconds of a turn in which something was ready: polling without sleep ends, too."""
 
+EPOCH_S = time.time() - time.monotonic()
+"""The wall's time when a loop's was 0."""
+
 _ADVICE = (
     "this test waits for a socket, a pipe or a process, which knows nothing of its virtual time: "
     "mark it `pytest.mark.real_time`"
@@ -45,6 +48,8 @@ class _Selector(selectors.DefaultSelector):
         self.now_s = time.monotonic()
         self.in_threads = 0
         """Calls that threads work on for this loop."""
+        self.keeps_pace = False
+        """Whether time goes by as the machine's."""
         self._is_own_registered = False
         self._refusal: RealTimeNeededError | None = None
         """Ends the run of the loop, wherever it was raised: a callback's would only be logged."""
@@ -62,6 +67,11 @@ class _Selector(selectors.DefaultSelector):
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
             raise refusal
+        if self.keeps_pace:
+            began_s = time.monotonic()
+            events = super().select(timeout)
+            self.now_s += time.monotonic() - began_s
+            return events
         if timeout is None or self.in_threads:
             return super().select(None if self.in_threads and timeout else timeout)
         events = super().select(0)
@@ -80,6 +90,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Virtual seconds."""
         return self._jumping.now_s
+
+    def keep_pace(self, keeps_pace: bool, /) -> None:
+        """Have time go by as the machine's from the next wait on, or jump again."""
+        self._jumping.keeps_pace = keeps_pace
 
     async def subprocess_exec(self, *_: Any, **__: Any) -> Any:  # refused before it starts
         """See `asyncio.AbstractEventLoop`."""
@@ -118,24 +132,29 @@ def pytest_asyncio_loop_factories(
     return {"virtual": VirtualLoop}
 
 
-def _ahead_s() -> float:
-    """How far the virtual loop of this thread is ahead of the machine; 0.0 without one."""
+def _virtual_s() -> float | None:
+    """Time of the virtual loop that runs in this thread; None without one."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
-        return 0.0
-    return loop.time() - time.monotonic() if isinstance(loop, VirtualLoop) else 0.0
+        return None
+    return loop.time() if isinstance(loop, VirtualLoop) else None
 
 
 @pytest.fixture(autouse=True)
 def _system_clock_shows_the_loops_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give code that a virtual loop runs that loop's time, whatever clock it was built with."""
+    """Give code that a virtual loop runs that loop's time, whatever clock it was built with.
+
+    A machine's clock is read once a reading: between two, a busy machine lets time pass.
+    """
 
     def monotonic_s(_: SystemClock) -> float:
-        return time.monotonic() + _ahead_s()
+        virtual_s = _virtual_s()
+        return time.monotonic() if virtual_s is None else virtual_s
 
     def wall_s(_: SystemClock) -> float:
-        return time.time() + _ahead_s()
+        virtual_s = _virtual_s()
+        return time.time() if virtual_s is None else EPOCH_S + virtual_s
 
     monkeypatch.setattr(SystemClock, "monotonic_s", monotonic_s)
     monkeypatch.setattr(SystemClock, "monotonic_ms", lambda clock: int(monotonic_s(clock) * 1000))

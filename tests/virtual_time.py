@@ -9,12 +9,12 @@ from typing import Any
 from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
 from tidelog.simulation.engine.trace import Trace
 
-Told = Callable[[Coroutine[Any, Any, Any]], Any]
+RunVirtually = Callable[[Coroutine[Any, Any, Any]], Any]
 LIMITS = SchedulerLimits(steps=50_000_000, virtual_s=1e9)
 
 
 @contextmanager
-def virtual_time() -> Iterator[Told]:
+def virtual_time() -> Iterator[RunVirtually]:
     """What runs a coroutine to its end, all on one loop."""
     scheduler = Scheduler(trace=Trace(), limits=LIMITS)
     loop = scheduler.new_loop("test")

@@ -222,6 +222,10 @@ async def write(bootstrap: str, topic: str) -> None:
     interceptor: ProducerInterceptor[str, Level] = counting
     async with Producer(
         bootstrap_servers=bootstrap,  # or the first argument
+        client_id="whole-client",
+        connections_max_idle_ms=540_000,
+        bootstrap_timeout_ms=10_000,
+        retries=2**31 - 1,
         acks="all",
         enable_idempotence=True,
         linger_ms=5,
@@ -290,6 +294,9 @@ async def read(bootstrap: str, topic: str) -> None:
     floods: ConsumerInterceptor[str, Level | None] = OnlyFloods(450)
     async with Consumer(
         bootstrap_servers=bootstrap,
+        client_id="whole-client",
+        connections_max_idle_ms=540_000,
+        bootstrap_timeout_ms=10_000,
         auto_offset_reset="earliest",
         on_truncation="raise",
         fetch_min_bytes=1,
@@ -419,6 +426,10 @@ def advice(error: errors.TidelogError) -> str:
             )
         case errors.BufferExhaustedError():
             return "slow down: brokers do not keep up"
+        case errors.BootstrapRefusedError():
+            return "nobody listens there: start the cluster"
+        case errors.ClientConfigError():
+            return "give the option another value"
         case errors.UnreachableError() | errors.CallFailedError():
             return "is the cluster running?"
         case errors.NothingAssignedError():
@@ -467,7 +478,13 @@ async def main(bootstrap: str) -> None:
     """Run every example."""
     topic = f"levels-{uuid4().hex[:8]}"
     async with Admin(
-        bootstrap_servers=bootstrap, request_timeout_ms=15_000, api_timeout_ms=60_000
+        bootstrap_servers=bootstrap,
+        client_id="whole-client",
+        connections_max_idle_ms=540_000,
+        bootstrap_timeout_ms=10_000,
+        retries=2**31 - 1,
+        request_timeout_ms=15_000,
+        api_timeout_ms=60_000,
     ) as admin:
         await make_topics(admin, topic)
         await look_at_the_cluster(admin, topic)

@@ -78,9 +78,9 @@ def run(path: Path, operations: int) -> Run:
     )
     _, status, used = os.wait4(pid, 0)
     wall_s = time.perf_counter() - began_s
-    told = out.read_text()
-    if status or json.loads(told)["operations"] != operations:
-        raise RuntimeError(f"status {status}: {told}")
+    printed = out.read_text()
+    if status or json.loads(printed)["operations"] != operations:
+        raise RuntimeError(f"status {status}: {printed}")
     return Run(wall_s, used.ru_utime + used.ru_stime, used.ru_maxrss << 10)
 
 

@@ -64,7 +64,7 @@ class Voters:
         for node_id in (1, 2, 3):
             self.answer(node_id)
 
-    def tell(self, node_id: int, line: str) -> None:
+    def log_line(self, node_id: int, line: str) -> None:
         """Send a command."""
         stdin = self.processes[node_id].stdin
         assert stdin is not None
@@ -80,7 +80,7 @@ class Voters:
 
     def ask(self, node_id: int, line: str) -> dict[str, Any]:
         """Send a command and read its answer."""
-        self.tell(node_id, line)
+        self.log_line(node_id, line)
         return self.answer(node_id)
 
     def leader(self) -> int:
@@ -154,7 +154,7 @@ def failover(runs: int = 30) -> Iterable[dict[str, Any]]:
             three.ask(leader, f"propose 100 10 {COMMAND_BYTES}")
             rest = [node_id for node_id in three.processes if node_id != leader]
             for node_id in rest:
-                three.tell(node_id, f"first {FAILOVER_LIMIT_S}")
+                three.log_line(node_id, f"first {FAILOVER_LIMIT_S}")
             time.sleep(0.2)
             killed_s = time.monotonic()
             three.kill(leader)
@@ -179,7 +179,7 @@ def idle() -> Iterable[dict[str, Any]]:
         leader = three.leader()
         time.sleep(1)
         for node_id in three.processes:
-            three.tell(node_id, f"cpu {IDLE_S}")
+            three.log_line(node_id, f"cpu {IDLE_S}")
         percent = {
             node_id: round(three.answer(node_id)["cpu_s"] / IDLE_S * 100, 2)
             for node_id in three.processes
@@ -215,7 +215,7 @@ def restart() -> Iterable[dict[str, Any]]:
         began_s = time.monotonic()
         three.start_all()
         for node_id in three.processes:
-            three.tell(node_id, f"first {FAILOVER_LIMIT_S}")
+            three.log_line(node_id, f"first {FAILOVER_LIMIT_S}")
         answers = [three.answer(node_id)["at_s"] for node_id in three.processes]
         first_s = min(at_s for at_s in answers if at_s is not None)
         yield {

@@ -180,13 +180,13 @@ async def soak(
         try:
             await striker.run(time.monotonic() + minutes * 60)
             async with asyncio.timeout(FINISH_S):
-                told, _ = await clients.communicate(b"")
+                printed, _ = await clients.communicate(b"")
         finally:
             sampling.cancel()
             if clients.returncode is None:
                 clients.kill()
     ledger, digests = await _read_back(cluster, folder)
-    return _verdict(striker, sampler, ledger, digests, told)
+    return _verdict(striker, sampler, ledger, digests, printed)
 
 
 def _command(cluster: LocalCluster, folder: Path, *, seed: int, rate: float) -> list[str]:
@@ -212,10 +212,10 @@ async def _read_back(cluster: LocalCluster, folder: Path) -> tuple[Ledger, list[
 
 
 def _verdict(
-    striker: Striker, sampler: Sampler, ledger: Ledger, digests: Sequence[Digest], told: bytes
+    striker: Striker, sampler: Sampler, ledger: Ledger, digests: Sequence[Digest], printed: bytes
 ) -> dict[str, Any]:
     """One object of all figures; `violations` counts what must never be."""
-    clients: dict[str, Any] = json.loads(told.splitlines()[-1]) if told else {}
+    clients: dict[str, Any] = json.loads(printed.splitlines()[-1]) if printed else {}
     counts = ledger.counts()
     final = [[one.records, one.crc] for one in digests]
     differs = sum(

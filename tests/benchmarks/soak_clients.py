@@ -93,17 +93,17 @@ class Writer:
                 topic, value=name.value(VALUE_BYTES), partition=partition
             )
         except TidelogError as error:  # not taken
-            self._tell([name], OFFSET_UNKNOWN, FAILED, error)
+            self._record([name], OFFSET_UNKNOWN, FAILED, error)
             return
 
-        def told(outcome: asyncio.Future[RecordMetadata]) -> None:
+        def on_outcome(outcome: asyncio.Future[RecordMetadata]) -> None:
             error = None if outcome.cancelled() else outcome.exception()
             if outcome.cancelled() or error is not None:
-                self._tell([name], OFFSET_UNKNOWN, _outcome(error), error)
+                self._record([name], OFFSET_UNKNOWN, _outcome(error), error)
             else:
-                self._tell([name], outcome.result().offset, ACKNOWLEDGED)
+                self._record([name], outcome.result().offset, ACKNOWLEDGED)
 
-        future.add_done_callback(told)
+        future.add_done_callback(on_outcome)
 
     async def _send_many(self, names: Sequence[Name]) -> None:
         topic, partition = self._places[names[0].place]
@@ -111,18 +111,18 @@ class Writer:
         try:
             future = await self._producer.submit_many(topic, values, partition=partition)
         except TidelogError as error:
-            self._tell(names, OFFSET_UNKNOWN, FAILED, error)
+            self._record(names, OFFSET_UNKNOWN, FAILED, error)
             return
 
-        def told(outcome: asyncio.Future[BulkMetadata]) -> None:
+        def on_outcome(outcome: asyncio.Future[BulkMetadata]) -> None:
             result = outcome.result()
             # Which ones failed it does not say.
             kind = UNKNOWN if result.failed else ACKNOWLEDGED
-            self._tell(names, OFFSET_UNKNOWN, kind, result.error)
+            self._record(names, OFFSET_UNKNOWN, kind, result.error)
 
-        future.add_done_callback(told)
+        future.add_done_callback(on_outcome)
 
-    def _tell(
+    def _record(
         self,
         names: Sequence[Name],
         offset: int,
@@ -199,12 +199,12 @@ async def run(bootstrap: str, folder: Path, *, seed: int, rate: float, places: l
                 await asyncio.to_thread(sys.stdin.read)
                 stop_writing.set()
             stop_reading.set()
-    told = {
+    on_outcome = {
         "producer_errors": dict(sum(writers.result(), Counter[str]())),
         "consumer_errors": dict(sum((reader.errors for reader in readers), Counter[str]())),
         "digests": [[[one.records, one.crc] for one in reader.digests] for reader in readers],
     }
-    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.write(json.dumps(on_outcome) + "\n")
 
 
 async def _write(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 Place = tuple[str, int]
 """Topic and partition."""
 OFFSET_UNKNOWN = -1
-NOT_TOLD, ACKNOWLEDGED, FAILED, UNKNOWN = range(4)
+NO_OUTCOME, ACKNOWLEDGED, FAILED, UNKNOWN = range(4)
 """What became of a record, as its producer was told: FAILED is certainly not stored."""
 VIOLATIONS = ("lost", "misplaced", "duplicated", "reordered", "unwritten", "failed_but_read")
 
@@ -125,7 +125,7 @@ class Ledger:
             "acknowledged": outcomes[ACKNOWLEDGED],
             "failed": outcomes[FAILED],
             "unknown": outcomes[UNKNOWN],
-            "not_told": outcomes[NOT_TOLD],
+            "not_told": outcomes[NO_OUTCOME],
             "read": sum(stream.was_read.count(1) for stream in self._streams.values()),
             **self._found,
         }
@@ -134,11 +134,11 @@ class Ledger:
         if name.sequence < stream.last_read:
             self._complain("reordered", f"{name} at {offset}, after {stream.last_read}")
         stream.last_read = max(stream.last_read, name.sequence)
-        told = stream.offsets[name.sequence]
+        acked_offset = stream.offsets[name.sequence]
         if stream.outcomes[name.sequence] == FAILED:
             self._complain("failed_but_read", f"{name} at {offset}")
-        elif told not in {OFFSET_UNKNOWN, offset}:
-            self._complain("misplaced", f"{name} at {offset}, acknowledged at {told}")
+        elif acked_offset not in {OFFSET_UNKNOWN, offset}:
+            self._complain("misplaced", f"{name} at {offset}, acknowledged at {acked_offset}")
 
     def _complain(self, kind: str, what: str) -> None:
         self._found[kind] += 1

@@ -11,7 +11,7 @@ warms up; processor time is in seconds.
     decode    records to Arrow columns and back, on one core: see arrow_bench.py
     memory    the most that processes were resident with in the parts before
 
-`--peer COMMAND` has another system read the same records by the same query in the same sitting:
+`--peer COMMAND` has another system read the same records by the same query in the same session:
 docs/BENCHMARKS.md says what the command must understand.
 """
 
@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 from tests.benchmarks.arrow_bench import arrow_figures
 from tests.benchmarks.measures import Figure, be_quiet
 from tests.benchmarks.process_use import peak_mb
+from tests.benchmarks.spark_bench_session import CORES, SparkBenchSession
 from tests.benchmarks.spark_reads import read_figures, small_figures
 from tests.benchmarks.spark_records import Records
-from tests.benchmarks.spark_sitting import CORES, Sitting
 from tests.benchmarks.spark_triggers import trigger_figures
 from tests.benchmarks.spark_writes import write_figures
 
@@ -56,38 +56,38 @@ def spark_figures(
     amounts: Amounts, parts: Sequence[str] = PARTS, peer: Peer | None = None
 ) -> Generator[Figure, None, None]:
     """The figures of these parts, in the order of PARTS."""
-    with _sitting(amounts.rounds, peer) as sitting:
+    with _bench(amounts.rounds, peer) as bench:
         for part in PARTS:
-            for figure in _figures(part, sitting, amounts) if part in parts else ():
+            for figure in _figures(part, bench, amounts) if part in parts else ():
                 yield {"part": part, **figure}
 
 
-def _figures(part: str, sitting: Sitting, amounts: Amounts) -> Iterator[Figure]:
+def _figures(part: str, bench: SparkBenchSession, amounts: Amounts) -> Iterator[Figure]:
     match part:
         case "read":
             for value_bytes, rows in amounts.rows.items():
-                yield from read_figures(sitting, Records(value_bytes, rows))
+                yield from read_figures(bench, Records(value_bytes, rows))
         case "small":
-            yield from small_figures(sitting)
+            yield from small_figures(bench)
         case "trigger":
-            yield from trigger_figures(sitting, seconds=amounts.trigger_s)
+            yield from trigger_figures(bench, seconds=amounts.trigger_s)
         case "sink":
-            yield from write_figures(sitting, rows=amounts.sink_rows)
+            yield from write_figures(bench, rows=amounts.sink_rows)
         case "decode":
-            yield from arrow_figures(sitting.rounds)
+            yield from arrow_figures(bench.rounds)
         case "memory":
-            yield {"peak_mb": peak_mb(sitting.brokers)}
+            yield {"peak_mb": peak_mb(bench.brokers)}
 
 
 @contextmanager
-def _sitting(rounds: int, peer: Peer | None) -> Iterator[Sitting]:
+def _bench(rounds: int, peer: Peer | None) -> Iterator[SparkBenchSession]:
     be_quiet()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with OwnCluster() as cluster, _up(peer):
         cluster.start()
         session = local_session("tidelog figures", cores=CORES)
         try:
-            yield Sitting(session, cluster.bootstrap, cluster.pids, rounds, peer)
+            yield SparkBenchSession(session, cluster.bootstrap, cluster.pids, rounds, peer)
         finally:
             session.stop()
 

@@ -17,8 +17,8 @@ from concurrent.futures import ProcessPoolExecutor
 
 from pyspark.sql import functions
 from tests.benchmarks.measures import Figure, be_quiet, spread
+from tests.benchmarks.spark_bench_session import CORES, SparkBenchSession, rates
 from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, Records, filled
-from tests.benchmarks.spark_sitting import CORES, Sitting, rates
 
 from tidelog.client.arrow import iter_batches
 from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
@@ -31,36 +31,36 @@ Read = Callable[[str, str, Sequence[int]], int]
 """Reads partitions of a topic, and says how many rows that was."""
 
 
-def read_figures(sitting: Sitting, records: Records) -> Iterator[Figure]:
+def read_figures(bench: SparkBenchSession, records: Records) -> Iterator[Figure]:
     """Each way's rates, and those of the peer, which reads records of its own that are equal."""
     value_bytes, _ = records.totals()
     spawn = multiprocessing.get_context("spawn")
     with (
-        filled(sitting.bootstrap, records) as topic,
+        filled(bench.bootstrap, records) as topic,
         ProcessPoolExecutor(CORES, mp_context=spawn, initializer=be_quiet) as pool,
     ):
-        runs = sitting.turns(
+        runs = bench.turns(
             {
-                "spark": lambda: _query(sitting, topic, records),
-                "fetch": lambda: _alone(pool, fetched, sitting.bootstrap, topic, records),
-                "decode": lambda: _alone(pool, decoded, sitting.bootstrap, topic, records),
+                "spark": lambda: _query(bench, topic, records),
+                "fetch": lambda: _alone(pool, fetched, bench.bootstrap, topic, records),
+                "decode": lambda: _alone(pool, decoded, bench.bootstrap, topic, records),
             }
         )
     for way, done in runs.items():
         found = rates(done, rows=records.rows, value_bytes=value_bytes)
         yield {"way": way, **_setting(records), **found}
-    if sitting.peer is not None:
+    if bench.peer is not None:
         ours = [records.rows / run.wall_s for run in runs["spark"]]
-        yield {"way": "peer", **_setting(records), **_peer_rates(sitting, records, ours)}
+        yield {"way": "peer", **_setting(records), **_peer_rates(bench, records, ours)}
 
 
-def small_figures(sitting: Sitting) -> Iterator[Figure]:
+def small_figures(bench: SparkBenchSession) -> Iterator[Figure]:
     """What a query costs whatever it reads."""
-    with filled(sitting.bootstrap, Records(100, SMALL_ROWS)) as topic:
+    with filled(bench.bootstrap, Records(100, SMALL_ROWS)) as topic:
         took_s = []
-        for _ in range(SMALL_TIMES + sitting.rounds):
+        for _ in range(SMALL_TIMES + bench.rounds):
             began_s = time.perf_counter()
-            count = sitting.table(topic).count()
+            count = bench.table(topic).count()
             took_s.append(time.perf_counter() - began_s)
             if count != SMALL_ROWS:
                 raise SystemExit(f"counted {count} of {SMALL_ROWS} rows")
@@ -68,7 +68,7 @@ def small_figures(sitting: Sitting) -> Iterator[Figure]:
         "rows": SMALL_ROWS,
         "partitions": PARTITIONS,
         "cores": CORES,
-        "count_ms": spread([seconds * 1e3 for seconds in took_s[sitting.rounds :]]),
+        "count_ms": spread([seconds * 1e3 for seconds in took_s[bench.rounds :]]),
     }
 
 
@@ -97,11 +97,11 @@ def decoded(bootstrap: str, topic: str, partitions: Sequence[int]) -> int:
     return sum(batch.num_rows for batch in batches)
 
 
-def _query(sitting: Sitting, topic: str, records: Records) -> None:
+def _query(bench: SparkBenchSession, topic: str, records: Records) -> None:
     """The same as the peer's, by the same functions."""
     value = functions.col("value")
     row = (
-        sitting.table(topic)
+        bench.table(topic)
         .agg(
             functions.count("*"),
             functions.sum("offset"),
@@ -126,11 +126,11 @@ def _alone(
         raise SystemExit(f"{read.__name__} {rows} of {records.rows} rows")
 
 
-def _peer_rates(sitting: Sitting, records: Records, ours: Sequence[float]) -> Figure:
-    assert sitting.peer is not None
+def _peer_rates(bench: SparkBenchSession, records: Records, ours: Sequence[float]) -> Figure:
+    assert bench.peer is not None
     size = records.value_bytes
     arguments = ("--value-bytes", str(size), "--rows", str(records.rows))
-    found = sitting.peer.run("spark-read", *arguments, "--runs", str(sitting.rounds))
+    found = bench.peer.run("spark-read", *arguments, "--runs", str(bench.rounds))
     theirs = found[f"spark.read.{size}B.rows_s"]
     ratio = spread(ours)[0] / spread(theirs)[0]
     return {"rows_per_s": spread(theirs), "ours_to_theirs": round(ratio, 2)}

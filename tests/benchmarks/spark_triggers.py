@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from pyspark.sql.streaming.query import StreamingQuery
 from tests.benchmarks.measures import Figure
+from tests.benchmarks.spark_bench_session import CORES, SparkBenchSession
 from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, topic
-from tests.benchmarks.spark_sitting import CORES, Sitting
 
 from tidelog.client.sync import Producer
 
@@ -24,16 +24,16 @@ _TICKS_PER_S = 50
 _WARM_S_MAX = 120.0
 
 
-def trigger_figures(sitting: Sitting, *, seconds: float) -> Iterator[Figure]:
+def trigger_figures(bench: SparkBenchSession, *, seconds: float) -> Iterator[Figure]:
     """How long triggers with records take, of so many seconds after the first ones."""
     # Else Spark forgets all but the last hundred.
-    sitting.session.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
+    bench.session.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
     with (
-        topic(sitting.bootstrap) as name,
+        topic(bench.bootstrap) as name,
         tempfile.TemporaryDirectory() as folder,
-        Producer[bytes, bytes](sitting.bootstrap) as producer,
+        Producer[bytes, bytes](bench.bootstrap) as producer,
     ):
-        query = _started(sitting, name, folder)
+        query = _started(bench, name, folder)
         try:
             _feed(producer, name, query, seconds=_WARM_S_MAX, triggers=WARM_TRIGGERS)
             warm = len(_triggers(query))
@@ -53,9 +53,9 @@ def trigger_figures(sitting: Sitting, *, seconds: float) -> Iterator[Figure]:
     }
 
 
-def _started(sitting: Sitting, name: str, folder: str) -> StreamingQuery:
-    reader = sitting.session.readStream.format("tidelog").option("subscribe", name)
-    reader = reader.option("bootstrap.servers", sitting.bootstrap)
+def _started(bench: SparkBenchSession, name: str, folder: str) -> StreamingQuery:
+    reader = bench.session.readStream.format("tidelog").option("subscribe", name)
+    reader = reader.option("bootstrap.servers", bench.bootstrap)
     writer = reader.option("startingOffsets", "earliest").load().writeStream.format("noop")
     return writer.option("checkpointLocation", folder).start()
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions
 from tests.benchmarks.measures import Figure
+from tests.benchmarks.spark_bench_session import CORES, SparkBenchSession, rates
 from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, topic
-from tests.benchmarks.spark_sitting import CORES, Sitting, rates
 
 from tidelog.client.arrow import write_table
 from tidelog.client.consuming.range_reader import RangeReader
@@ -26,18 +26,18 @@ _BATCH_ROWS = 10_000
 """As Spark hands them over by default."""
 
 
-def write_figures(sitting: Sitting, *, rows: int) -> Iterator[Figure]:
+def write_figures(bench: SparkBenchSession, *, rows: int) -> Iterator[Figure]:
     """Both take turns, each to a topic of its own."""
-    with topic(sitting.bootstrap) as by_sink, topic(sitting.bootstrap) as by_client:
-        runs = sitting.turns(
+    with topic(bench.bootstrap) as by_sink, topic(bench.bootstrap) as by_client:
+        runs = bench.turns(
             {
-                "sink": lambda: _sink(sitting, by_sink, rows),
-                "client": lambda: _client(sitting, by_client, rows),
+                "sink": lambda: _sink(bench, by_sink, rows),
+                "client": lambda: _client(bench, by_client, rows),
             }
         )
-        written = rows * (sitting.rounds + 1)
+        written = rows * (bench.rounds + 1)
         for name in (by_sink, by_client):
-            if (stored := asyncio.run(_stored(sitting.bootstrap, name))) != written:
+            if (stored := asyncio.run(_stored(bench.bootstrap, name))) != written:
                 raise SystemExit(f"{stored} of {written} rows are stored")
     for way, done in runs.items():
         yield {
@@ -52,20 +52,20 @@ def write_figures(sitting: Sitting, *, rows: int) -> Iterator[Figure]:
         }
 
 
-def _sink(sitting: Sitting, name: str, rows: int) -> None:
+def _sink(bench: SparkBenchSession, name: str, rows: int) -> None:
     key = functions.col("id").cast("string")
     value = functions.rpad(key, VALUE_BYTES, "x")
-    frame = sitting.session.range(0, rows, 1, CORES).select(key.alias("key"), value.alias("value"))
+    frame = bench.session.range(0, rows, 1, CORES).select(key.alias("key"), value.alias("value"))
     writer = frame.write.format("tidelog").mode("append").option("topic", name)
-    writer.option("bootstrap.servers", sitting.bootstrap).save()
+    writer.option("bootstrap.servers", bench.bootstrap).save()
 
 
-def _client(sitting: Sitting, name: str, rows: int) -> None:
+def _client(bench: SparkBenchSession, name: str, rows: int) -> None:
     keys = pa.array(np.arange(_BATCH_ROWS)).cast(pa.string())
     batch = pa.record_batch({"key": keys, "value": pc.utf8_rpad(keys, VALUE_BYTES, "x")})
     whole, rest = divmod(rows, _BATCH_ROWS)
     batches = [*[batch] * whole, batch.slice(0, rest)]
-    write_table(batches, name, bootstrap=sitting.bootstrap)
+    write_table(batches, name, bootstrap=bench.bootstrap)
 
 
 async def _stored(bootstrap: str, name: str) -> int:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.benchmarks import nodes, sitting
+from tidelog.benchmarks import nodes, session
 from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.own_cluster import OwnCluster
-from tidelog.benchmarks.signals import ended_by_sigterm, unhurried
+from tidelog.benchmarks.signals import ignore_interrupts, raise_on_sigterm
 from tidelog.cli.main import main
 
 
@@ -37,7 +37,7 @@ def test_a_cluster_that_does_not_start_leaves_the_other_rows(
         raise RunFailedError("node 1 ended: no luck")
 
     measured = {"start.fresh": 1.0, "start.again": 2.0, "idle.mb": 3.0, "idle.cpu": 4.0}
-    monkeypatch.setattr(sitting, "measure_start", lambda: measured)
+    monkeypatch.setattr(session, "measure_start", lambda: measured)
     monkeypatch.setattr(OwnCluster, "start", start)
     assert _run(monkeypatch, "--quick") == 1
     rows = json.loads(capfd.readouterr().out.splitlines()[-1])["rows"]
@@ -54,7 +54,7 @@ def test_aims_that_are_not_met_are_no_error(
 ) -> None:
     monkeypatch.setattr(OwnCluster, "start", lambda _self: 1.0)
     monkeypatch.setattr(OwnCluster, "pids", [])
-    monkeypatch.setattr(sitting, "run_worker", lambda *_: {"opaque.1048576.mb_s": 1.0})
+    monkeypatch.setattr(session, "run_worker", lambda *_: {"opaque.1048576.mb_s": 1.0})
     monkeypatch.setattr(nodes, "rss_mb", lambda _pids: 1.0)
     assert _run(monkeypatch, "--json", "--only", "opaque batches of 1 MiB") == 0
     (line,) = capfd.readouterr().out.splitlines()
@@ -69,13 +69,13 @@ def test_wrong_usage(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_clean_up_is_not_interrupted(number: int) -> None:
     before = signal.getsignal(number)
-    with unhurried():
+    with ignore_interrupts():
         os.kill(os.getpid(), number)
     assert signal.getsignal(number) is before
 
 
 def test_sigterm_ends_a_run_as_ctrl_c_does() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), ended_by_sigterm():
+    with pytest.raises(KeyboardInterrupt), raise_on_sigterm():
         os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before

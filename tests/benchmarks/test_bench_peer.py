@@ -1,4 +1,4 @@
-"""How the benchmark hears its peer: JSON lines among others, failures, and turns in a sitting."""
+"""How the benchmark hears its peer: JSON lines among others, failures, and turns in a session."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.integration.fake_peer import fake_peer
 
-from tidelog.benchmarks import sitting as sittings
+from tidelog.benchmarks import session as sessions
 from tidelog.benchmarks.efforts import EFFORTS
 from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.peer import Peer, parse, run_program
 from tidelog.benchmarks.plan import Group, Kind, groups, warm_up
 from tidelog.benchmarks.rows import Row
-from tidelog.benchmarks.sitting import Sitting
+from tidelog.benchmarks.session import BenchSession
 
 
 def test_figures_are_read_from_among_other_lines() -> None:
@@ -68,52 +68,52 @@ def _group(name: str, *peer: str) -> Group:
     return Group(name, Kind.LOAD, [Row(name, "s", f"{name}.o", "produce.java.100B")], {}, peer)
 
 
-def _sitting(tmp_path: Path, runs: int, *found: Group) -> Sitting:
-    return Sitting(replace(EFFORTS["full"], runs=runs), found, Peer.of(fake_peer(tmp_path)))
+def _session(tmp_path: Path, runs: int, *found: Group) -> BenchSession:
+    return BenchSession(replace(EFFORTS["full"], runs=runs), found, Peer.of(fake_peer(tmp_path)))
 
 
 @pytest.fixture
 def turns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Our turns, without a cluster."""
-    told: list[str] = []
+    reported: list[str] = []
 
-    def load(self: Sitting, _cluster: object, job: object) -> dict[str, float]:
-        told.append("ours")
+    def load(self: BenchSession, _cluster: object, job: object) -> dict[str, float]:
+        reported.append("ours")
         return {"a.o": 14.0}
 
     def run(self: Peer, *arguments: str) -> dict[str, list[float]]:
-        told.append("peer")
+        reported.append("peer")
         if "break" in arguments:
             raise RunFailedError("no jars")
         return {"produce.java.100B": [7.0], "another group's": [1.0], "loaded": [3.0, 4.0]}
 
-    monkeypatch.setattr(Sitting, "_load", load)
-    monkeypatch.setattr(sittings, "run_worker", lambda *_: {"a.o": 1.0})
+    monkeypatch.setattr(BenchSession, "_load", load)
+    monkeypatch.setattr(sessions, "run_worker", lambda *_: {"a.o": 1.0})
     monkeypatch.setattr(Peer, "run", run)
-    return told
+    return reported
 
 
 def test_turns_alternate_and_the_warm_up_does_not_count(tmp_path: Path, turns: list[str]) -> None:
-    sitting = _sitting(tmp_path, 2, _group("a", "perf"))
-    sitting.measure_loads(_Cluster(), _group("warm-up", "perf"))
+    session = _session(tmp_path, 2, _group("a", "perf"))
+    session.measure_loads(_Cluster(), _group("warm-up", "perf"))
     assert turns == ["peer", "ours", "peer", "ours", "peer"]
-    (result,) = sitting.results()
+    (result,) = session.results()
     assert result.ours is not None
-    assert (result.ours.runs, result.ratio, sitting.errors) == (2, 2.0, {})
+    assert (result.ours.runs, result.ratio, session.errors) == (2, 2.0, {})
 
 
 def test_a_turn_counts_for_its_own_rows_and_for_memory(tmp_path: Path, turns: list[str]) -> None:
     other = Group("other", Kind.LOAD, [Row("other", "s", "other.o", "another group's")])
     memory = Group("memory", Kind.MEMORY, [Row("loaded", "MB", "m", "loaded", is_worst=True)])
-    sitting = _sitting(tmp_path, 1, _group("a", "perf"), other, memory)
-    sitting.measure_loads(_Cluster(), _group("warm-up", "perf"))
-    assert sitting.kafka == {"produce.java.100B": [7.0], "loaded": [3.0, 4.0]}
+    session = _session(tmp_path, 1, _group("a", "perf"), other, memory)
+    session.measure_loads(_Cluster(), _group("warm-up", "perf"))
+    assert session.kafka == {"produce.java.100B": [7.0], "loaded": [3.0, 4.0]}
 
 
 def test_a_turn_that_fails_is_its_rows_trouble_only(tmp_path: Path, turns: list[str]) -> None:
-    sitting = _sitting(tmp_path, 1, _group("b", "break"), _group("a", "perf"))
-    sitting.measure_loads(_Cluster(), _group("warm-up", "perf"))
-    broken, good = sitting.results()
+    session = _session(tmp_path, 1, _group("b", "break"), _group("a", "perf"))
+    session.measure_loads(_Cluster(), _group("warm-up", "perf"))
+    broken, good = session.results()
     assert broken.as_json() == {**broken.as_json(), "error": "peer: no jars"}
     assert (good.ratio, good.errors) == (2.0, ())
 
@@ -121,27 +121,27 @@ def test_a_turn_that_fails_is_its_rows_trouble_only(tmp_path: Path, turns: list[
 def test_a_peer_that_does_not_start_leaves_its_column_empty(
     tmp_path: Path, turns: list[str]
 ) -> None:
-    sitting = _sitting(tmp_path, 1, _group("a", "perf"))
-    sitting.no_peer("no jars")
-    sitting.measure_loads(_Cluster(), _group("warm-up", "perf"))
+    session = _session(tmp_path, 1, _group("a", "perf"))
+    session.no_peer("no jars")
+    session.measure_loads(_Cluster(), _group("warm-up", "perf"))
     assert turns == ["ours"]
-    (result,) = sitting.results()
+    (result,) = session.results()
     assert result.kafka is None
     assert result.errors == ("peer: no jars",)
 
 
 @pytest.mark.parametrize(("a_turn_s", "shortest"), [(0.0, 1.0), (20.0, 1 / 4)])
-def test_a_quick_sitting_that_falls_behind_gets_shorter_but_leaves_no_row_out(
+def test_a_quick_session_that_falls_behind_gets_shorter_but_leaves_no_row_out(
     tmp_path: Path, turns: list[str], a_turn_s: float, shortest: float
 ) -> None:
     quick = EFFORTS["quick"]
-    sitting = Sitting(
+    session = BenchSession(
         quick,
         groups(quick)[1:],
         Peer.of(fake_peer(tmp_path)),
         clock=lambda: a_turn_s * len(turns),
     )
-    rows = len(sitting.results())
-    sitting.measure_loads(_Cluster(), warm_up(quick))
-    assert len(sitting.results()) == rows
-    assert sitting.effort.scale == quick.scale * shortest
+    rows = len(session.results())
+    session.measure_loads(_Cluster(), warm_up(quick))
+    assert len(session.results()) == rows
+    assert session.effort.scale == quick.scale * shortest

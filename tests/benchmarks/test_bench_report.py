@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from tidelog.benchmarks.machine import command_text
-from tidelog.benchmarks.report import chart, markdown
+from tidelog.benchmarks.report import bars, chart, markdown
 from tidelog.benchmarks.rows import Aim, Result, Row, result_of
 
+DOCS = Path(__file__).parents[2] / "docs"
 FACTS = {"command": "tidelog bench run", "CPU": "a CPU"}
 
 
@@ -42,15 +45,31 @@ def test_the_chart_shows_a_bar_for_every_ratio_on_its_side_of_one() -> None:
     root = ET.fromstring(chart(_results()))
     space = "{http://www.w3.org/2000/svg}"
     texts = [text.text for text in root.iter(f"{space}text")]
-    assert "ahead <1>" in texts
-    assert "behind" in texts
-    assert "alone" not in texts
-    background, ahead, behind = root.iter(f"{space}rect")
-    assert background.get("fill") == "white"
+    assert "ahead <1> (MB/s)" in texts
+    assert "behind (ms)" in texts
+    assert not [text for text in texts if "alone" in (text or "")]
+    assert {"5×", "0.5×", "2×"} <= set(texts)
+    _, ahead, behind = root.iter(f"{space}rect")
     one = 430 + 420 / 2
     assert float(ahead.get("x", 0)) == one
     assert float(behind.get("x", 0)) + float(behind.get("width", 0)) == one
-    assert ahead.get("fill") != behind.get("fill")
+    assert (ahead.get("class"), behind.get("class")) == ("ahead", "behind")
+
+
+def test_the_chart_has_every_colour_light_and_dark() -> None:
+    svg = chart(_results())
+    light, _, dark = svg.partition("@media (prefers-color-scheme: dark)")
+    named = set(re.findall(r"var\((--\w+)\)", svg))
+    for colours in (light, dark.partition("}")[0]):
+        assert set(re.findall(r"(--\w+):", colours)) == named
+    assert not re.search(r'(fill|stroke)="', svg)
+
+
+def test_the_chart_of_the_page_is_of_the_rows_beside_it() -> None:
+    page = (DOCS / "benchmarks" / "bench.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    compared = [(row[0].removeprefix("| "), row[3], float(row[4])) for row in rows[2:] if row[4]]
+    assert (DOCS / "benchmarks" / "bench.svg").read_text(encoding="utf-8") == bars(compared)
 
 
 def test_a_chart_of_nothing_is_a_chart() -> None:
@@ -58,5 +77,5 @@ def test_a_chart_of_nothing_is_a_chart() -> None:
 
 
 def test_the_command_names_no_folders_of_this_machine() -> None:
-    told = ["bench", "run", "--peer", "/a/venv/bin/python /b/c/kafka-peer", "--report", "docs/x"]
-    assert command_text(told) == ("tidelog bench run --peer 'python kafka-peer' --report docs/x")
+    command = ["bench", "run", "--peer", "/a/venv/bin/python /b/c/kafka-peer", "--report", "docs/x"]
+    assert command_text(command) == ("tidelog bench run --peer 'python kafka-peer' --report docs/x")

@@ -158,7 +158,7 @@ def test_both_sides_send_as_many_records_of_the_same_size(effort: str) -> None:
     }
     for group in [warm_up(EFFORTS[effort]), *groups(EFFORTS[effort])]:
         if group.kind is Kind.LOAD and group.peer and group.peer[0] == "perf":
-            told = dict(zip(group.peer[1::2], group.peer[2::2], strict=True))
-            size = told["--sizes"]
-            count = int(base[told["--clients"]][size] * float(told["--scale"]))
+            options = dict(zip(group.peer[1::2], group.peer[2::2], strict=True))
+            size = options["--sizes"]
+            count = int(base[options["--clients"]][size] * float(options["--scale"]))
             assert (group.job["records"], str(group.job["size_bytes"])) == (count, size)

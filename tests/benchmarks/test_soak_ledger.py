@@ -33,8 +33,8 @@ def stored() -> Log:
     return [(one.offset, one.name.value(100)) for one in receipts()]
 
 
-def judged(log: Log, told: list[Receipt] | None = None) -> dict[str, int]:
-    ledger = Ledger(told or receipts())
+def judged(log: Log, outcomes: list[Receipt] | None = None) -> dict[str, int]:
+    ledger = Ledger(outcomes or receipts())
     for offset, value in log:
         ledger.read(0, offset, value)
     counts = ledger.counts()
@@ -100,10 +100,10 @@ def test_each_harm_is_found(harm: Callable[[Log], None], found: dict[str, int]) 
 
 
 def test_order_is_judged_where_no_offset_was_told() -> None:
-    told = [one._replace(offset=OFFSET_UNKNOWN) for one in receipts()]
+    outcomes = [one._replace(offset=OFFSET_UNKNOWN) for one in receipts()]
     log = stored()
     swap(log)
-    assert judged(log, told) == {"reordered": 1}
+    assert judged(log, outcomes) == {"reordered": 1}
 
 
 @pytest.mark.parametrize(
@@ -118,20 +118,20 @@ def test_order_is_judged_where_no_offset_was_told() -> None:
 def test_a_record_that_was_not_acknowledged_may_be_there_unless_it_failed(
     outcome: int, is_stored: bool, found: dict[str, int]
 ) -> None:
-    told = receipts()
-    told[7] = Receipt(told[7].name, OFFSET_UNKNOWN, outcome)
+    outcomes = receipts()
+    outcomes[7] = Receipt(outcomes[7].name, OFFSET_UNKNOWN, outcome)
     log = stored()
     if not is_stored:
         del log[7]
-    assert judged(log, told) == found
+    assert judged(log, outcomes) == found
 
 
 def test_one_of_unknown_outcome_is_a_duplicate_when_it_is_there_twice() -> None:
-    told = receipts()
-    told[7] = Receipt(told[7].name, OFFSET_UNKNOWN, UNKNOWN)
+    outcomes = receipts()
+    outcomes[7] = Receipt(outcomes[7].name, OFFSET_UNKNOWN, UNKNOWN)
     log = stored()
     store_twice(log)
-    assert judged(log, told) == {"duplicated": 1}
+    assert judged(log, outcomes) == {"duplicated": 1}
 
 
 def test_receipts_go_through_a_file() -> None:

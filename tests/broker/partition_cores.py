@@ -34,7 +34,7 @@ class Core:
         self.now_ms = 1_000_000
         self.high_watermark = 0
 
-    def tell(self, event: Event) -> list[Effect]:
+    def handle(self, event: Event) -> list[Effect]:
         effects = self.replica.handle(event, self.now_ms)
         for raised in found(effects, RaiseHighWatermark):
             assert raised.high_watermark > self.high_watermark
@@ -58,7 +58,7 @@ class Core:
         elr: tuple[int, ...] = (),
         damaged: tuple[int, ...] = (),
     ) -> list[Effect]:
-        return self.tell(
+        return self.handle(
             PartitionChanged(
                 state=PartitionImage(
                     partition=0,
@@ -88,7 +88,7 @@ class Core:
 
     def append(self, log_end_offset: int, *, ackable_offset: int | None = None) -> list[Effect]:
         counted = log_end_offset if ackable_offset is None else ackable_offset
-        return self.tell(Appended(log_end_offset, counted))
+        return self.handle(Appended(log_end_offset, counted))
 
     def follower_fetch(
         self,
@@ -103,7 +103,7 @@ class Core:
         epoch_end: EpochEnd | None = None,
         log_start_offset: int = 0,
     ) -> list[Effect]:
-        return self.tell(
+        return self.handle(
             FetchRequested(
                 fetch_offset=fetch_offset,
                 follower_log_start_offset=log_start_offset,
@@ -120,7 +120,7 @@ class Core:
         )
 
     def consumer_fetch(self, fetch_offset: int, *, epoch: int | None = None) -> list[Effect]:
-        return self.tell(FetchRequested(fetch_offset=fetch_offset, current_leader_epoch=epoch))
+        return self.handle(FetchRequested(fetch_offset=fetch_offset, current_leader_epoch=epoch))
 
     def isr_answer(
         self,
@@ -131,7 +131,7 @@ class Core:
         partition_epoch: int = 11,
         asked_partition_epoch: int = 10,
     ) -> list[Effect]:
-        return self.tell(
+        return self.handle(
             IsrAnswered(
                 asked_leader_epoch=5,
                 asked_partition_epoch=asked_partition_epoch,

@@ -34,14 +34,14 @@ class Recorder:
         assert leadership.partition not in self.current
         assert leadership not in self.ended
         self.current[leadership.partition] = leadership
-        hosted = self._manager._partitions.led(leadership)
+        hosted = self._manager._partitions.find_led(leadership)
         assert hosted.is_sound
         assert hosted.log.latest_epoch == leadership.leader_epoch, "its start is in the log"
         self.calls.append(("elected", leadership, None))
 
     def on_high_watermark_updated(self, leadership: Leadership, high_watermark: int) -> None:
         assert self.current[leadership.partition] == leadership
-        hosted = self._manager._partitions.led(leadership)
+        hosted = self._manager._partitions.find_led(leadership)
         assert hosted.log.high_watermark == high_watermark
         if self.calls[-1][0] == "high watermark" and self.calls[-1][1] == leadership:
             assert self.high_watermarks[leadership.partition] < high_watermark
@@ -53,7 +53,7 @@ class Recorder:
         self.ended.append(leadership)
         self.calls.append(("resigned", leadership, end))
 
-    def told(self) -> list[tuple[str, int, object]]:
+    def calls_received(self) -> list[tuple[str, int, object]]:
         """The calls, with leader epochs alone, the high watermarks in between left out."""
         return [
             (what, leadership.leader_epoch, detail)

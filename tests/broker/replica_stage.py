@@ -154,11 +154,11 @@ class ReplicaStage:
 
     def run(self, story: Callable[[ReplicaStage], Coroutine[Any, Any, T]]) -> T:
         try:
-            return self.scheduler.run(self._client.loop, self._tell(story))
+            return self.scheduler.run(self._client.loop, self._run_story(story))
         finally:
             self.scheduler.close()
 
-    async def _tell(self, story: Callable[[ReplicaStage], Coroutine[Any, Any, T]]) -> T:
+    async def _run_story(self, story: Callable[[ReplicaStage], Coroutine[Any, Any, T]]) -> T:
         for broker_id in self._machines:
             self.start(broker_id)
         result = await story(self)

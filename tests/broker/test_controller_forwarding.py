@@ -279,7 +279,7 @@ class StubReports:
     def __init__(self) -> None:
         self.events: list[str] = []
 
-    def heard(self, broker_id: int) -> None:
+    def note_request(self, broker_id: int) -> None:
         self.events.append(f"heard {broker_id}")
 
     def hung_up(self, broker_id: int) -> None:

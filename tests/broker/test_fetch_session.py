@@ -44,7 +44,7 @@ async def ask(stream: Fetches, *partitions: FetchPartition, **fields: Any) -> Fe
     return await stream.receive()
 
 
-def told(response: FetchResponse) -> dict[int, list[bytes | None]]:
+def sent_partitions(response: FetchResponse) -> dict[int, list[bytes | None]]:
     return {one.partition: values_in(one) for one in response.partitions}
 
 
@@ -66,21 +66,21 @@ def run(story: Story, *, partitions: int = 2) -> None:
 def test_what_was_answered_with_records_waits_until_it_is_named_again() -> None:
     async def story(stage: ReplicaStage, stream: Fetches) -> None:
         await stage.must_produce(LEADER, b"0")
-        assert told(await ask(stream, at(0), at(0, 1))) == {0: [b"0"], 1: []}
+        assert sent_partitions(await ask(stream, at(0), at(0, 1))) == {0: [b"0"], 1: []}
         await stage.must_produce(LEADER, b"1")
-        assert told(await ask(stream)) == {}, "the reader has not said where it goes on"
-        assert told(await ask(stream, at(1))) == {0: [b"1"]}
+        assert sent_partitions(await ask(stream)) == {}, "the reader has not said where it goes on"
+        assert sent_partitions(await ask(stream, at(1))) == {0: [b"1"]}
 
     run(story)
 
 
 def test_a_partition_is_named_once_and_tells_its_news() -> None:
     async def story(stage: ReplicaStage, stream: Fetches) -> None:
-        assert told(await ask(stream, at(0), at(0, 1))) == {0: [], 1: []}
-        assert told(await ask(stream)) == {}, "nothing new"
+        assert sent_partitions(await ask(stream, at(0), at(0, 1))) == {0: [], 1: []}
+        assert sent_partitions(await ask(stream)) == {}, "nothing new"
         await stream.send(request())
         await stage.produce(LEADER, b"x", partition=1)
-        assert told(await stream.receive()) == {1: [b"x"]}
+        assert sent_partitions(await stream.receive()) == {1: [b"x"]}
 
     run(story)
 
@@ -100,9 +100,11 @@ def test_a_request_ends_the_wait_of_the_one_before_it() -> None:
         await asyncio.sleep(0.1)
         began_s = stage.scheduler.now_s
         await stream.send(request(at(0, 1)))
-        assert told(await stream.receive()) == {0: []}
+        assert sent_partitions(await stream.receive()) == {0: []}
         assert stage.scheduler.now_s - began_s < 0.1
-        assert told(await stream.receive()) == {1: []}, "it waits as long as it may itself"
+        assert sent_partitions(await stream.receive()) == {1: []}, (
+            "it waits as long as it may itself"
+        )
         assert stage.scheduler.now_s - began_s >= WAIT_MS / 1000
 
     run(story)
@@ -147,7 +149,7 @@ def test_a_single_fetch_leaves_nobody_waiting() -> None:
         fetching = asyncio.create_task(stage.fetch(LEADER, at(0), at(0, 1), max_wait_ms=100))
         await asyncio.sleep(0.05)
         assert len(waiting) == 1
-        assert told(await fetching) == {0: [], 1: []}, "every partition is told of"
+        assert sent_partitions(await fetching) == {0: [], 1: []}, "every partition is told of"
         assert not waiting
 
     run(story)
@@ -167,7 +169,9 @@ def test_a_single_fetch_is_answered_for_every_partition_in_the_order_asked() -> 
         await asyncio.sleep(0.05)
         for partition in (0, 1):
             stage.hosted(LEADER, partition).consumers.wake()
-        assert told(await fetching) == {0: [], 1: []}, "woken for nothing they are told of, too"
+        assert sent_partitions(await fetching) == {0: [], 1: []}, (
+            "woken for nothing they are told of, too"
+        )
 
     run(story)
 
@@ -176,9 +180,9 @@ def test_what_is_forgotten_is_not_read() -> None:
     async def story(stage: ReplicaStage, stream: Fetches) -> None:
         await ask(stream, at(0), at(0, 1))
         gone = ForgottenPartition(topic=TOPIC, partition=1)
-        assert told(await ask(stream, forgotten=[gone])) == {}
+        assert sent_partitions(await ask(stream, forgotten=[gone])) == {}
         await stage.produce(LEADER, b"x", partition=1)
-        assert told(await ask(stream)) == {}
+        assert sent_partitions(await ask(stream)) == {}
 
     run(story)
 
@@ -192,8 +196,8 @@ def test_an_error_leaves_at_once_and_is_told_once() -> None:
         assert result.error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION
         assert stage.scheduler.now_s - began_s < 0.1
         await stage.must_produce(LEADER, b"0")
-        assert told(await ask(stream)) == {}
-        assert told(await ask(stream, at(0))) == {0: [b"0"]}
+        assert sent_partitions(await ask(stream)) == {}
+        assert sent_partitions(await ask(stream, at(0))) == {0: [b"0"]}
 
     run(story)
 
@@ -222,7 +226,7 @@ def test_a_topic_made_anew_tells_its_own_news() -> None:
         await asyncio.sleep(0.1)
         await stage.must_produce(LEADER, b"new")
         async with asyncio.timeout(1):
-            assert told(await stream.receive()) == {0: [b"new"]}
+            assert sent_partitions(await stream.receive()) == {0: [b"new"]}
 
     run(story)
 
@@ -235,7 +239,8 @@ def test_what_has_no_room_comes_with_the_next_answer(max_bytes: int) -> None:
         first = await ask(stream, at(0), at(0, 1), max_bytes=max_bytes)
         second = await ask(stream, max_bytes=max_bytes)
         read = [
-            [number for number, values in told(one).items() if values] for one in (first, second)
+            [number for number, values in sent_partitions(one).items() if values]
+            for one in (first, second)
         ]
         assert sorted(read) == [[0], [1]]
 

@@ -31,7 +31,7 @@ class Hosted:
         self.core.append(10)
         self.core.follower_fetch(2, 10)
         self.core.follower_fetch(3, 10)
-        self.tell = self.core.tell
+        self.handle = self.core.handle
 
     @property
     def replica(self) -> Replica:

@@ -42,10 +42,10 @@ def test_another_state_of_the_same_epoch_announces_nothing() -> None:
         (lambda core: core.image(leader_id=2, leader_epoch=6), LeadershipEnd.DEPOSED),
         (lambda core: core.image(leader_id=None, leader_epoch=6), LeadershipEnd.DEPOSED),
         (lambda core: core.image(leader_id=1, leader_epoch=6), LeadershipEnd.DEPOSED),
-        (lambda core: core.tell(LogDamaged()), LeadershipEnd.OFFLINE),
-        (lambda core: core.tell(LogClosed(LeadershipEnd.OFFLINE)), LeadershipEnd.OFFLINE),
-        (lambda core: core.tell(LogClosed(LeadershipEnd.DELETED)), LeadershipEnd.DELETED),
-        (lambda core: core.tell(LogClosed()), LeadershipEnd.CLOSED),
+        (lambda core: core.handle(LogDamaged()), LeadershipEnd.OFFLINE),
+        (lambda core: core.handle(LogClosed(LeadershipEnd.OFFLINE)), LeadershipEnd.OFFLINE),
+        (lambda core: core.handle(LogClosed(LeadershipEnd.DELETED)), LeadershipEnd.DELETED),
+        (lambda core: core.handle(LogClosed()), LeadershipEnd.CLOSED),
     ],
 )
 def test_the_end_is_announced_once_and_with_its_reason(
@@ -55,7 +55,7 @@ def test_the_end_is_announced_once_and_with_its_reason(
     core.image()
     effects = happens(core)
     assert found(effects, AnnounceLeadershipEnd) == [AnnounceLeadershipEnd(5, end)]
-    assert found(core.tell(LogClosed()), AnnounceLeadershipEnd) in (
+    assert found(core.handle(LogClosed()), AnnounceLeadershipEnd) in (
         [],
         [AnnounceLeadershipEnd(6, LeadershipEnd.CLOSED)],
     )
@@ -64,7 +64,7 @@ def test_the_end_is_announced_once_and_with_its_reason(
 def test_the_end_follows_the_answers_to_those_who_wait() -> None:
     core = Core()
     core.image()
-    kinds = [type(effect) for effect in core.tell(LogClosed())]
+    kinds = [type(effect) for effect in core.handle(LogClosed())]
     assert kinds.index(FailWaiters) < kinds.index(AnnounceLeadershipEnd)
 
 
@@ -85,6 +85,6 @@ def test_the_same_leader_in_a_newer_epoch_ends_the_older_leadership_first() -> N
 
 def test_a_follower_announces_nothing() -> None:
     core = Core()
-    effects = core.image(leader_id=2) + core.tell(LogClosed())
+    effects = core.image(leader_id=2) + core.handle(LogClosed())
     assert found(effects, AnnounceLeadership) == []
     assert found(effects, AnnounceLeadershipEnd) == []

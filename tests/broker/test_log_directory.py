@@ -53,7 +53,7 @@ async def test_every_topic_has_a_folder_that_can_be_removed(
     disk: SimDisk, folders: LogDirectory, topic: str
 ) -> None:
     await open_log(folders, topic, 12345)
-    assert list(folders.owned()) == [(topic, 12345, TOPIC_ID)]
+    assert list(folders.list_owned()) == [(topic, 12345, TOPIC_ID)]
     await folders.remove(topic, 12345, tag=f"before-{TOPIC_ID.hex()}")
     assert disk.list("/data") == []
 
@@ -72,7 +72,7 @@ async def test_only_a_replicas_folder_that_says_whose_it_is_is_owned(
         disk.make_directory(f"/data/{name}")
         copy = disk.open(f"/data/{name}/partition.metadata", create=True)
         copy.write_at(0, disk.open("/data/t-3/partition.metadata").read_at(0, 999))
-    assert list(folders.owned()) == [("t", 0, TOPIC_ID), ("t", 3, TOPIC_ID)]
+    assert list(folders.list_owned()) == [("t", 0, TOPIC_ID), ("t", 3, TOPIC_ID)]
 
 
 @pytest.mark.parametrize("at", [0, 30])
@@ -82,7 +82,7 @@ async def test_a_flipped_bit_in_the_bare_file_makes_a_folder_no_other_topics(
     """The broker would remove it, or put it aside."""
     await open_log(folders, "t")
     disk.flip("/data/t-0/partition.metadata", at, 1)
-    assert list(folders.owned()) == [("t", 0, TOPIC_ID)]
+    assert list(folders.list_owned()) == [("t", 0, TOPIC_ID)]
     log = await folders.open_log("t", 0, topic_id=TOPIC_ID, config=LogConfig())
     assert log.was_clean
     assert disk.list("/data") == ["t-0"]
@@ -93,7 +93,7 @@ async def test_a_folder_that_cannot_be_read_is_owned_by_nobody(
 ) -> None:
     await open_log(folders, "t")
     disk.faults.fail("read", "/data/t-0/partition.metadata")
-    assert list(folders.owned()) == []
+    assert list(folders.list_owned()) == []
 
 
 async def test_a_leftover_that_cannot_be_removed_holds_up_no_other(

@@ -98,12 +98,12 @@ def follow(
 
 async def test_each_batch_makes_an_image_and_void_batches_make_none() -> None:
     queue: asyncio.Queue[FollowMetadataResponse] = asyncio.Queue()
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     follower, images = follow(
         StreamingPeers({"a:1": queue}),
         ["a:1"],
         ManualClock(),
-        on_batch=lambda before, _, offset: told.append((before.offset, offset)),
+        on_batch=lambda before, _, offset: reported.append((before.offset, offset)),
     )
     await follower.start()
     queue.put_nowait(FollowMetadataResponse(entries=[entry(3, base=0, broker_id=1)]))
@@ -112,7 +112,7 @@ async def test_each_batch_makes_an_image_and_void_batches_make_none() -> None:
     queue.put_nowait(FollowMetadataResponse(entries=[entry(6, base=3, broker_id=3)]))
     assert await follower.wait_until(lambda image: image.offset >= 6, timeout_ms=5000)
     assert [image.offset for image in images] == [3, 6]
-    assert told == [(0, 3), (3, 6)]
+    assert reported == [(0, 3), (3, 6)]
     assert sorted(follower.image.brokers) == [1, 3]
     await follower.stop()
 

@@ -197,7 +197,7 @@ class Reports:
     def __init__(self) -> None:
         self.heard_of: list[int] = []
 
-    def heard(self, broker_id: int) -> None:
+    def note_request(self, broker_id: int) -> None:
         self.heard_of.append(broker_id)
 
 

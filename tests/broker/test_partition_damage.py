@@ -22,19 +22,19 @@ from tidelog.v1 import common_pb2
 def test_a_damaged_leader_tells_who_waits_and_serves_nothing() -> None:
     core = Core()
     core.image(log_end_offset=10)
-    effects = core.tell(LogDamaged())
+    effects = core.handle(LogDamaged())
     assert found(effects, FailWaiters)[0].code == common_pb2.REQUEST_TIMED_OUT
     assert found(effects, FailDeletions)
     assert found(effects, WakeFetches)
     assert core.replica.role is None
     assert refusal(core.consumer_fetch(0)) == common_pb2.NOT_LEADER_OR_FOLLOWER
-    assert refusal(core.tell(ProduceRequested(1))) == common_pb2.NOT_LEADER_OR_FOLLOWER
+    assert refusal(core.handle(ProduceRequested(1))) == common_pb2.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_damaged_follower_stops_fetching() -> None:
     core = Core()
     core.image(leader_id=2)
-    assert core.tell(LogDamaged()) == [StopFetching()]
+    assert core.handle(LogDamaged()) == [StopFetching()]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_replica_that_fetched_in_this_leader_epoch_is_not_cut_in_it_however_lo
     """
     core = Core()
     core.image(leader_id=2, isr=(2, 3), damaged=(1,), leader_epoch=5)
-    core.tell(LogDamaged())
+    core.handle(LogDamaged())
     core.now_ms += 10 * LAG_MS_MAX
     old = core.image(leader_id=2, isr=(2, 3), damaged=(1,), leader_epoch=5, first_bad_offset=4)
     assert old == []
@@ -80,8 +80,8 @@ def test_a_replica_that_fetched_in_this_leader_epoch_is_not_cut_in_it_however_lo
 def test_a_second_damage_before_the_first_is_healed_keeps_the_epoch_it_served_in() -> None:
     core = Core()
     core.image(leader_id=2, isr=(2, 3), leader_epoch=5)
-    core.tell(LogDamaged())
-    core.tell(LogDamaged())
+    core.handle(LogDamaged())
+    core.handle(LogDamaged())
     assert core.replica.served_epoch == 5
     assert core.image(leader_id=2, isr=(2, 3), leader_epoch=5, first_bad_offset=4) == []
 

@@ -39,27 +39,27 @@ def delete(offset: int, *, is_allowed: bool = True) -> DeleteRecordsRequested:
 
 @pytest.mark.parametrize(("asked", "expected"), [(0, 0), (5, 5), (8, 8), (-1, 8)])
 def test_committed_records_may_be_deleted(core: Core, asked: int, expected: int) -> None:
-    assert core.tell(delete(asked)) == [DeleteRecords(expected)]
+    assert core.handle(delete(asked)) == [DeleteRecords(expected)]
 
 
 @pytest.mark.parametrize("offset", [9, 10, 11, -2])
 def test_nothing_above_the_high_watermark_may_be_deleted(core: Core, offset: int) -> None:
-    assert refusal(core.tell(delete(offset))) == common_pb2.OFFSET_OUT_OF_RANGE
+    assert refusal(core.handle(delete(offset))) == common_pb2.OFFSET_OUT_OF_RANGE
 
 
 def test_a_topic_without_the_policy_delete_keeps_its_records(core: Core) -> None:
     event = delete(5, is_allowed=False)
-    assert refusal(core.tell(event)) == common_pb2.POLICY_VIOLATION
+    assert refusal(core.handle(event)) == common_pb2.POLICY_VIOLATION
 
 
 def test_only_a_leader_deletes_by_order() -> None:
     core = Core()
     core.image(leader_id=2)
-    assert refusal(core.tell(delete(0))) == common_pb2.NOT_LEADER_OR_FOLLOWER
+    assert refusal(core.handle(delete(0))) == common_pb2.NOT_LEADER_OR_FOLLOWER
 
 
 def test_the_low_watermark_is_the_least_log_start_of_the_isr(core: Core) -> None:
-    assert core.tell(LogStartRaised(5)) == []
+    assert core.handle(LogStartRaised(5)) == []
     assert not found(core.follower_fetch(2, 10, log_start_offset=5), RaiseLowWatermark)
     effects = core.follower_fetch(3, 10, log_start_offset=4)
     assert found(effects, RaiseLowWatermark) == [RaiseLowWatermark(4)]
@@ -72,7 +72,7 @@ def test_a_replica_outside_the_isr_holds_no_low_watermark() -> None:
     core.image(isr=(1, 2))
     core.append(10)
     core.follower_fetch(2, 10)
-    core.tell(LogStartRaised(5))
+    core.handle(LogStartRaised(5))
     effects = core.follower_fetch(2, 10, log_start_offset=5)
     assert found(effects, RaiseLowWatermark) == [RaiseLowWatermark(5)]
 
@@ -84,17 +84,17 @@ def test_a_replica_that_may_have_joined_the_isr_holds_the_low_watermark() -> Non
     core.follower_fetch(2, 10)
     core.follower_fetch(3, 10)
     assert core.proposed() == [1, 2, 3]
-    core.tell(LogStartRaised(5))
+    core.handle(LogStartRaised(5))
     assert not found(core.follower_fetch(2, 10, log_start_offset=5), RaiseLowWatermark)
     effects = core.isr_answer(common_pb2.INELIGIBLE_REPLICA)
     assert found(effects, RaiseLowWatermark) == [RaiseLowWatermark(5)]
 
 
 def test_who_leaves_the_isr_holds_the_low_watermark_no_more(core: Core) -> None:
-    core.tell(LogStartRaised(5))
+    core.handle(LogStartRaised(5))
     core.follower_fetch(2, 10, log_start_offset=5)
     core.now_ms += LAG_MS_MAX + 1
-    core.tell(Ticked())
+    core.handle(Ticked())
     core.follower_fetch(2, 10, log_start_offset=5)
     effects = core.image(isr=(1, 2), partition_epoch=11)
     assert found(effects, RaiseLowWatermark) == [RaiseLowWatermark(5)]
@@ -102,12 +102,12 @@ def test_who_leaves_the_isr_holds_the_low_watermark_no_more(core: Core) -> None:
 
 def test_a_leader_knows_no_log_start_of_an_earlier_epoch(core: Core) -> None:
     core.image(leader_epoch=6, partition_epoch=11, log_end_offset=10, latest_epoch=5)
-    assert core.tell(LogStartRaised(5)) == []
+    assert core.handle(LogStartRaised(5)) == []
     assert core.leader.low_watermark == -1
 
 
 def test_a_fetch_that_is_refused_tells_no_log_start(core: Core) -> None:
-    core.tell(LogStartRaised(5))
+    core.handle(LogStartRaised(5))
     core.follower_fetch(2, 10, log_start_offset=5)
     core.follower_fetch(3, 10, log_start_offset=5, broker_epoch=BROKER_EPOCHS[3] - 1)
     core.follower_fetch(3, 10, log_start_offset=5, last_fetched_epoch=4, epoch_end=EpochEnd(4, 8))
@@ -115,7 +115,7 @@ def test_a_fetch_that_is_refused_tells_no_log_start(core: Core) -> None:
 
 
 def test_those_who_wait_for_a_deletion_are_told_that_leadership_ended(core: Core) -> None:
-    (failed,) = found(core.tell(LogClosed()), FailDeletions)
+    (failed,) = found(core.handle(LogClosed()), FailDeletions)
     assert failed.code == common_pb2.NOT_LEADER_OR_FOLLOWER
 
 

@@ -75,14 +75,14 @@ def test_a_diverging_log_is_cut_to_the_lower_of_both_epoch_ends(
     core: Core, own: EpochEnd, expected: int
 ) -> None:
     event = answer(diverging_epoch=EpochEnd(4, 7), own_epoch_end=own)
-    assert core.tell(event) == [TruncateTo(expected)]
+    assert core.handle(event) == [TruncateTo(expected)]
 
 
 def test_an_empty_log_that_diverges_forgets_its_epochs(core: Core) -> None:
     event = answer(
         diverging_epoch=EpochEnd(-1, 8), own_epoch_end=EpochEnd(-1, 0), own_log_start_offset=10
     )
-    assert core.tell(event) == [RestartLog(10)]
+    assert core.handle(event) == [RestartLog(10)]
 
 
 def test_an_answer_that_tells_to_truncate_raises_no_high_watermark(core: Core) -> None:
@@ -93,21 +93,21 @@ def test_an_answer_that_tells_to_truncate_raises_no_high_watermark(core: Core) -
         high_watermark=9,
         first_offset=10,
     )
-    assert core.tell(event) == [TruncateTo(7)]
+    assert core.handle(event) == [TruncateTo(7)]
 
 
 def test_the_high_watermark_stays_within_the_own_log(core: Core) -> None:
-    assert core.tell(answer(high_watermark=50)) == [RaiseHighWatermark(10)]
+    assert core.handle(answer(high_watermark=50)) == [RaiseHighWatermark(10)]
     event = appended(own_high_watermark=10, high_watermark=50)
-    assert core.tell(event) == [RaiseHighWatermark(12)]
+    assert core.handle(event) == [RaiseHighWatermark(12)]
 
 
 def test_a_new_leaders_lower_high_watermark_takes_nothing_back(core: Core) -> None:
-    assert core.tell(answer(high_watermark=4, own_high_watermark=8)) == []
+    assert core.handle(answer(high_watermark=4, own_high_watermark=8)) == []
 
 
 def test_records_are_appended_before_the_high_watermark_moves(core: Core) -> None:
-    assert core.tell(answer(first_offset=10, high_watermark=12)) == [AppendFetched()]
+    assert core.handle(answer(first_offset=10, high_watermark=12)) == [AppendFetched()]
 
 
 @pytest.mark.parametrize(
@@ -116,38 +116,38 @@ def test_records_are_appended_before_the_high_watermark_moves(core: Core) -> Non
 def test_an_answer_to_another_epoch_or_position_is_ignored(
     core: Core, stale: FetchAnswered
 ) -> None:
-    assert core.tell(stale) == []
+    assert core.handle(stale) == []
 
 
 def test_records_appended_for_an_epoch_that_has_ended_raise_nothing(core: Core) -> None:
     core.image(leader_id=3, leader_epoch=6, partition_epoch=11, log_end_offset=12)
-    assert core.tell(appended(high_watermark=12, log_start_offset=12)) == []
+    assert core.handle(appended(high_watermark=12, log_start_offset=12)) == []
 
 
 def test_a_log_that_ends_below_the_leaders_start_begins_anew_there(core: Core) -> None:
     event = answer(error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=11)
-    assert core.tell(event) == [RestartLog(11)]
+    assert core.handle(event) == [RestartLog(11)]
 
 
 def test_an_empty_log_out_of_range_begins_anew_at_the_leaders_start(core: Core) -> None:
     event = answer(
         error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=3, own_log_start_offset=10
     )
-    assert core.tell(event) == [RestartLog(3)]
+    assert core.handle(event) == [RestartLog(3)]
 
 
 def test_records_that_the_leader_may_hold_too_are_never_dropped_by_an_offset_out_of_range(
     core: Core,
 ) -> None:
     event = answer(error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=10)
-    assert core.tell(event) == [BackOff()]
+    assert core.handle(event) == [BackOff()]
 
 
 def test_the_leaders_log_start_is_taken_over_once_its_high_watermark_is(core: Core) -> None:
     without_records = answer(high_watermark=9, log_start_offset=4)
-    assert core.tell(without_records) == [RaiseHighWatermark(9), DeleteRecords(4)]
+    assert core.handle(without_records) == [RaiseHighWatermark(9), DeleteRecords(4)]
     with_records = appended(own_high_watermark=9, high_watermark=9, log_start_offset=4)
-    assert core.tell(with_records) == [DeleteRecords(4)]
+    assert core.handle(with_records) == [DeleteRecords(4)]
 
 
 def test_a_batch_that_begins_below_an_empty_logs_end_makes_it_begin_anew_there() -> None:
@@ -155,27 +155,27 @@ def test_a_batch_that_begins_below_an_empty_logs_end_makes_it_begin_anew_there()
     core = Core()
     core.image(leader_id=2, log_end_offset=10)
     event = answer(first_offset=8, own_log_start_offset=10, log_start_offset=10)
-    assert core.tell(event) == [AppendFetched(restart_offset=8)]
+    assert core.handle(event) == [AppendFetched(restart_offset=8)]
 
 
 def test_a_log_whose_end_lies_within_the_leaders_batch_is_cut_to_its_beginning(core: Core) -> None:
     """Compaction at the leader put one batch in the place of several."""
-    assert core.tell(answer(first_offset=8)) == [TruncateTo(8)]
+    assert core.handle(answer(first_offset=8)) == [TruncateTo(8)]
 
 
 def test_a_leaders_lower_log_start_changes_nothing(core: Core) -> None:
     event = answer(own_high_watermark=9, own_log_start_offset=5, log_start_offset=4)
-    assert core.tell(event) == []
+    assert core.handle(event) == []
 
 
 def test_nothing_above_the_high_watermark_is_deleted(core: Core) -> None:
     event = answer(own_high_watermark=6, high_watermark=5, log_start_offset=8)
-    assert core.tell(event) == [DeleteRecords(6)]
+    assert core.handle(event) == [DeleteRecords(6)]
 
 
 def test_records_of_an_answer_are_appended_before_others_are_deleted(core: Core) -> None:
     event = answer(first_offset=10, high_watermark=12, log_start_offset=4)
-    assert core.tell(event) == [AppendFetched()]
+    assert core.handle(event) == [AppendFetched()]
 
 
 @pytest.mark.parametrize(
@@ -188,14 +188,14 @@ def test_records_of_an_answer_are_appended_before_others_are_deleted(core: Core)
     ],
 )
 def test_any_other_error_backs_off(core: Core, code: common_pb2.ErrorCode) -> None:
-    assert core.tell(answer(error=code)) == [BackOff()]
+    assert core.handle(answer(error=code)) == [BackOff()]
 
 
 def test_every_new_leader_epoch_starts_fetching_anew_even_from_the_same_leader(core: Core) -> None:
     """KAFKA-7164: what decides on truncation is the epoch, not who leads."""
     effects = core.image(leader_id=2, leader_epoch=6, partition_epoch=11, log_end_offset=10)
     assert effects == [StartFetching(2)]
-    assert core.tell(answer(first_offset=10)) == []
+    assert core.handle(answer(first_offset=10)) == []
 
 
 def test_without_a_leader_nothing_is_fetched(core: Core) -> None:
@@ -205,4 +205,4 @@ def test_without_a_leader_nothing_is_fetched(core: Core) -> None:
 
 def test_a_leader_ignores_answers_to_its_former_fetches(core: Core) -> None:
     core.image(leader_id=1, leader_epoch=6, partition_epoch=11, log_end_offset=10)
-    assert core.tell(answer(first_offset=10)) == []
+    assert core.handle(answer(first_offset=10)) == []

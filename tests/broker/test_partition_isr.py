@@ -26,16 +26,16 @@ def test_a_follower_that_lags_too_long_is_proposed_out_of_the_isr() -> None:
     core = two_in_sync()
     core.append(11)
     core.now_ms += LAG_MS_MAX
-    assert not found(core.tell(Ticked()), ProposeIsr)
+    assert not found(core.handle(Ticked()), ProposeIsr)
     core.now_ms += 1
-    assert found(core.tell(Ticked()), ProposeIsr)
+    assert found(core.handle(Ticked()), ProposeIsr)
     assert core.proposed() == [1]
 
 
 def test_a_silent_follower_that_holds_everything_stays_in_the_isr() -> None:
     core = two_in_sync()
     core.now_ms += 100 * LAG_MS_MAX
-    assert core.tell(Ticked()) == []
+    assert core.handle(Ticked()) == []
 
 
 def test_a_silent_follower_is_late_from_the_next_append_on() -> None:
@@ -43,10 +43,10 @@ def test_a_silent_follower_is_late_from_the_next_append_on() -> None:
     core.now_ms += 100 * LAG_MS_MAX
     core.append(11)
     core.now_ms += LAG_MS_MAX
-    assert not found(core.tell(Ticked()), ProposeIsr), "it had no reason to fetch before"
+    assert not found(core.handle(Ticked()), ProposeIsr), "it had no reason to fetch before"
     core.append(12)
     core.now_ms += 1
-    assert found(core.tell(Ticked()), ProposeIsr), "and no further append excuses it"
+    assert found(core.handle(Ticked()), ProposeIsr), "and no further append excuses it"
 
 
 def test_a_follower_that_keeps_up_with_steady_traffic_stays_in_the_isr() -> None:
@@ -55,7 +55,7 @@ def test_a_follower_that_keeps_up_with_steady_traffic_stays_in_the_isr() -> None
         core.append(end)
         core.now_ms += LAG_MS_MAX // 2
         core.follower_fetch(2, end - 1)
-        assert not found(core.tell(Ticked()), ProposeIsr)
+        assert not found(core.handle(Ticked()), ProposeIsr)
 
 
 def test_a_follower_that_fetches_but_falls_behind_leaves_the_isr() -> None:
@@ -64,23 +64,23 @@ def test_a_follower_that_fetches_but_falls_behind_leaves_the_isr() -> None:
         core.append(10 + 10 * step)
         core.follower_fetch(2, 10 + step)
         core.now_ms += LAG_MS_MAX // 2
-    assert found(core.tell(Ticked()), ProposeIsr)
+    assert found(core.handle(Ticked()), ProposeIsr)
 
 
 def test_a_new_leader_gives_every_isr_member_the_full_lag_to_appear() -> None:
     core = Core()
     core.image(isr=(1, 2), log_end_offset=10)
     core.now_ms += LAG_MS_MAX
-    assert core.tell(Ticked()) == []
+    assert core.handle(Ticked()) == []
     core.now_ms += 1
-    assert found(core.tell(Ticked()), ProposeIsr)
+    assert found(core.handle(Ticked()), ProposeIsr)
 
 
 def test_the_high_watermark_waits_for_whom_a_pending_shrink_puts_out() -> None:
     core = two_in_sync()
     core.append(11)
     core.now_ms += LAG_MS_MAX + 1
-    core.tell(Ticked())
+    core.handle(Ticked())
     assert core.high_watermark == 10
     effects = core.isr_answer(isr=(1,))
     assert found(effects, NoteIsrChange) == [NoteIsrChange((1, 2), (1,))]
@@ -95,7 +95,7 @@ def test_the_high_watermark_waits_for_whom_a_pending_expansion_takes_in() -> Non
     core.append(11)
     core.follower_fetch(2, 11)
     core.now_ms += 2 * LAG_MS_MAX
-    core.tell(Ticked())
+    core.handle(Ticked())
     assert core.high_watermark == 10
     core.isr_answer(isr=(1, 2, 3))
     assert core.high_watermark == 10
@@ -179,7 +179,7 @@ def test_only_one_proposal_is_open_at_a_time() -> None:
     core.follower_fetch(3, 10)
     core.append(11)
     core.now_ms += 2 * LAG_MS_MAX
-    assert not found(core.tell(Ticked()), ProposeIsr)
+    assert not found(core.handle(Ticked()), ProposeIsr)
     assert core.proposed() == [1, 2, 3]
 
 
@@ -242,7 +242,7 @@ def test_who_vanishes_before_joining_holds_the_high_watermark_no_longer_than_the
     core.follower_fetch(2, 11)
     core.now_ms += LAG_MS_MAX + 1
     core.follower_fetch(2, 11)
-    core.tell(Ticked())
+    core.handle(Ticked())
     assert core.high_watermark == 11
 
 
@@ -253,14 +253,14 @@ def test_who_is_fenced_before_joining_holds_nothing_back_at_once() -> None:
     core.append(11)
     core.follower_fetch(2, 11)
     assert core.high_watermark == 10
-    core.tell(FollowersFenced(frozenset({3})))
+    core.handle(FollowersFenced(frozenset({3})))
     assert core.high_watermark == 11
 
 
 def test_who_is_fenced_counts_while_it_is_in_the_isr() -> None:
     core = two_in_sync()
     core.append(11)
-    core.tell(FollowersFenced(frozenset({2})))
+    core.handle(FollowersFenced(frozenset({2})))
     assert core.high_watermark == 10
 
 
@@ -282,7 +282,7 @@ def test_nothing_is_committed_while_the_controller_names_eligible_replicas() -> 
     core = two_in_sync()
     core.append(11)
     core.now_ms += LAG_MS_MAX + 1
-    core.tell(Ticked())
+    core.handle(Ticked())
     core.isr_answer(isr=(1,), elr=(2,))
     assert core.high_watermark == 10
     core.image(isr=(1, 2), partition_epoch=12, log_end_offset=11)
@@ -305,5 +305,5 @@ def test_a_proposal_says_why() -> None:
     core.isr_answer(common_pb2.INELIGIBLE_REPLICA)
     core.append(11)
     core.now_ms += LAG_MS_MAX + 1
-    assert found(core.tell(Ticked()), ProposeIsr)
+    assert found(core.handle(Ticked()), ProposeIsr)
     assert core.leader.isr.cause == f"replica 2 not caught up for {LAG_MS_MAX} ms"

@@ -155,17 +155,17 @@ def test_offsets_outside_the_log_are_refused(core: Core, offset: int) -> None:
 def test_acks_all_is_refused_before_the_append_below_min_insync_replicas() -> None:
     core = Core()
     core.image(isr=(1,), min_insync_replicas=2)
-    assert refusal(core.tell(ProduceRequested(-1))) == common_pb2.NOT_ENOUGH_REPLICAS
-    assert core.tell(ProduceRequested(1)) == [AppendToLog(5)]
-    assert core.tell(ProduceRequested(0)) == [AppendToLog(5)]
+    assert refusal(core.handle(ProduceRequested(-1))) == common_pb2.NOT_ENOUGH_REPLICAS
+    assert core.handle(ProduceRequested(1)) == [AppendToLog(5)]
+    assert core.handle(ProduceRequested(0)) == [AppendToLog(5)]
 
 
 def test_a_pending_shrink_counts_as_done_for_min_insync_replicas() -> None:
     core = Core()
     core.image(isr=(1, 2), min_insync_replicas=2)
-    assert core.tell(ProduceRequested(-1)) == [AppendToLog(5)]
+    assert core.handle(ProduceRequested(-1)) == [AppendToLog(5)]
     core.leader.isr = core.leader.isr.propose([(1, -1)], "")
-    assert refusal(core.tell(ProduceRequested(-1))) == common_pb2.NOT_ENOUGH_REPLICAS
+    assert refusal(core.handle(ProduceRequested(-1))) == common_pb2.NOT_ENOUGH_REPLICAS
 
 
 def test_waiters_fail_with_an_unknown_outcome_when_the_isr_falls_below_the_minimum() -> None:
@@ -190,7 +190,7 @@ def test_nothing_is_committed_below_min_insync_replicas() -> None:
 def test_a_topic_with_fewer_replicas_than_the_minimum_needs_all_of_them() -> None:
     core = Core()
     core.image(replicas=(1,), isr=(1,), min_insync_replicas=2)
-    assert core.tell(ProduceRequested(-1)) == [AppendToLog(5)]
+    assert core.handle(ProduceRequested(-1)) == [AppendToLog(5)]
     core.append(3)
     assert core.high_watermark == 3
 
@@ -201,7 +201,7 @@ def test_the_own_copy_counts_only_after_a_demanded_flush() -> None:
     core.append(10, ackable_offset=4)
     core.follower_fetch(2, 10)
     assert core.high_watermark == 4
-    core.tell(Flushed(10))
+    core.handle(Flushed(10))
     assert core.high_watermark == 10
 
 
@@ -223,16 +223,16 @@ def test_leadership_that_ends_leaves_waiters_with_an_unknown_outcome(core: Core)
     assert failed.code == common_pb2.REQUEST_TIMED_OUT
     assert found(effects, WakeFetches)
     assert found(effects, StartFetching) == [StartFetching(2)]
-    assert refusal(core.tell(ProduceRequested(1))) == common_pb2.NOT_LEADER_OR_FOLLOWER
+    assert refusal(core.handle(ProduceRequested(1))) == common_pb2.NOT_LEADER_OR_FOLLOWER
     assert refusal(core.consumer_fetch(0, epoch=5)) == common_pb2.FENCED_LEADER_EPOCH
     assert refusal(core.consumer_fetch(0)) == common_pb2.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_closed_log_ends_every_role_for_good(core: Core) -> None:
-    effects = core.tell(LogClosed())
+    effects = core.handle(LogClosed())
     assert found(effects, FailWaiters)
     assert core.image(leader_epoch=9, partition_epoch=20) == []
-    assert refusal(core.tell(ProduceRequested(1))) == common_pb2.NOT_LEADER_OR_FOLLOWER
+    assert refusal(core.handle(ProduceRequested(1))) == common_pb2.NOT_LEADER_OR_FOLLOWER
 
 
 @pytest.mark.parametrize("latest_epoch", [5, 6])

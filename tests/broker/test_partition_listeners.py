@@ -25,8 +25,8 @@ async def listeners(stage: ReplicaStage) -> list[Recorder]:
 
 
 async def until_calls(stage: ReplicaStage, recorder: Recorder, count: int) -> None:
-    await stage.until(lambda: len(recorder.told()) >= count)
-    assert len(recorder.told()) == count
+    await stage.until(lambda: len(recorder.calls_received()) >= count)
+    assert len(recorder.calls_received()) == count
 
 
 def test_the_leader_alone_is_told_once_and_then_every_high_watermark() -> None:
@@ -38,7 +38,7 @@ def test_the_leader_alone_is_told_once_and_then_every_high_watermark() -> None:
             await stage.must_produce(1, b"%d" % number)
         await stage.until_equal(1, 2, 3)
         await stage.until(lambda: first.high_watermarks == {0: 5})
-        assert first.told() == [("elected", 0, None)]
+        assert first.calls_received() == [("elected", 0, None)]
         assert first.calls[1] == ("high watermark", Leadership(TOPIC, bytes(16), 0, 0), 0)
         assert [other.calls for other in others] == [[], []]
 
@@ -53,8 +53,8 @@ def test_a_new_leader_elsewhere_ends_the_leadership_here() -> None:
         stage.elect(2, isr=(1, 2, 3))
         await until_calls(stage, first, 2)
         await until_calls(stage, second, 1)
-        assert first.told()[1] == ("resigned", 0, LeadershipEnd.DEPOSED)
-        assert second.told() == [("elected", 1, None)]
+        assert first.calls_received()[1] == ("resigned", 0, LeadershipEnd.DEPOSED)
+        assert second.calls_received() == [("elected", 1, None)]
 
     ReplicaStage().run(story)
 
@@ -70,7 +70,7 @@ def test_a_newer_epoch_of_the_same_leader_is_another_leadership() -> None:
         stage.blind = []
         stage.publish(1)
         await until_calls(stage, recorder, 3)
-        assert recorder.told() == [
+        assert recorder.calls_received() == [
             ("elected", 0, None),
             ("resigned", 0, LeadershipEnd.DEPOSED),
             ("elected", 2, None),
@@ -86,7 +86,7 @@ def test_a_deleted_topic_ends_it_and_one_of_the_same_name_begins_another() -> No
         await until_calls(stage, recorder, 1)
         stage.delete()
         await until_calls(stage, recorder, 2)
-        assert recorder.told()[1] == ("resigned", 0, LeadershipEnd.DELETED)
+        assert recorder.calls_received()[1] == ("resigned", 0, LeadershipEnd.DELETED)
         stage.create(topic_id=bytes(15) + b"1")
         await until_calls(stage, recorder, 3)
         assert recorder.leadership.topic_id == bytes(15) + b"1"
@@ -106,7 +106,7 @@ def test_a_replica_that_is_given_to_another_broker_leads_no_longer() -> None:
         image = replace(stage.image, topics={TOPIC: replace(topic, partitions=(state,))})
         await at_once(stage, 1, lambda manager: manager.on_image(image))
         await until_calls(stage, recorder, 2)
-        assert recorder.told()[1] == ("resigned", 0, LeadershipEnd.DEPOSED)
+        assert recorder.calls_received()[1] == ("resigned", 0, LeadershipEnd.DEPOSED)
 
     ReplicaStage().run(story)
 
@@ -127,7 +127,7 @@ def test_a_log_that_fails_or_is_damaged_ends_the_leadership(is_damaged: bool) ->
             stage.disk(1).faults.fail("write", SEGMENT, count=1)
             await stage.produce(1, b"1")
         await until_calls(stage, recorder, 2)
-        assert recorder.told()[1] == ("resigned", 0, LeadershipEnd.OFFLINE)
+        assert recorder.calls_received()[1] == ("resigned", 0, LeadershipEnd.OFFLINE)
 
     ReplicaStage().run(story)
 
@@ -215,7 +215,7 @@ def test_a_registration_that_is_removed_is_called_no_more() -> None:
 
         await at_once(stage, 1, remove)
         await until_calls(stage, kept, 2)
-        assert removed.told() == [("elected", 0, None)], "not even what was undelivered"
+        assert removed.calls_received() == [("elected", 0, None)], "not even what was undelivered"
 
     ReplicaStage().run(story)
 
@@ -240,7 +240,7 @@ def test_nobody_is_called_within_a_step_and_a_leadership_that_is_over_by_then_is
 
         assert await at_once(stage, 1, take_over) == 0
         await until_calls(stage, recorder, 3)
-        assert recorder.told()[1:] == [
+        assert recorder.calls_received()[1:] == [
             ("resigned", 0, LeadershipEnd.DEPOSED),
             ("elected", 4, None),
         ]

@@ -173,7 +173,7 @@ def test_an_isr_that_falls_after_the_append_leaves_it_unknown_until_the_high_wat
         assert error is not None
         assert error.code == common_pb2.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         assert error.is_outcome_unknown
-        assert recorder.told() == [("elected", 0, None)]
+        assert recorder.calls_received() == [("elected", 0, None)]
         assert recorder.high_watermarks == {0: 0}
         stage.heal()
         await stage.until(lambda: recorder.high_watermarks == {0: written.end_offset})

@@ -345,7 +345,7 @@ def test_a_log_rests_again_though_nobody_came_to_await_its_work() -> None:
             if fails:
                 raise StorageError("the disk refuses")
 
-        async def told(_: ReplicaManager) -> None:
+        async def story(_: ReplicaManager) -> None:
             hosted = stage.hosted(3)
             hosted.at_rest_after(work(fails=False))  # and whoever was to await it raised
             await asyncio.sleep(1)
@@ -354,7 +354,7 @@ def test_a_log_rests_again_though_nobody_came_to_await_its_work() -> None:
             async with asyncio.timeout(5):
                 await hosted.close()
 
-        await stage.on(3, told)
+        await stage.on(3, story)
         assert ended == ["done"]
 
     ReplicaStage().run(story)

@@ -73,9 +73,11 @@ def test_swapped_folders_of_a_follower_are_fetched_anew_and_never_led_from() -> 
             await stage.until(
                 lambda: all(len(stage.state(partition).isr) == 3 for partition in (0, 1))
             )
-        told = [line for line in lines if line["event"] == "log damaged" and "partition" in line]
-        assert {line["partition"] for line in told} == {f"{TOPIC}-0", f"{TOPIC}-1"}
-        assert "this is the log of partition 1, not 0" in str([line["reason"] for line in told])
+        reported = [
+            line for line in lines if line["event"] == "log damaged" and "partition" in line
+        ]
+        assert {line["partition"] for line in reported} == {f"{TOPIC}-0", f"{TOPIC}-1"}
+        assert "this is the log of partition 1, not 0" in str([line["reason"] for line in reported])
         assert values(stage, 3, 0) == expected(0, 10)
         assert values(stage, 3, 1) == expected(1, 4)
 
@@ -129,8 +131,8 @@ def test_a_follower_that_its_leaders_records_contradict_reports_damage_and_heals
             await stage.until(lambda: len(stage.state().isr) == 3, within_s=60)
         contradicted = [one for one in lines if "comes after epoch" in str(one.get("why", ""))]
         assert len(contradicted) == CONTRADICTIONS_MAX - 1
-        (told,) = [one for one in lines if one["event"] == "log damaged" and "partition" in one]
-        assert (told["first_bad_offset"], told["partition"]) == (3, f"{TOPIC}-0")
+        (reported,) = [one for one in lines if one["event"] == "log damaged" and "partition" in one]
+        assert (reported["first_bad_offset"], reported["partition"]) == (3, f"{TOPIC}-0")
         await stage.until_equal(1, 2, 3)
         assert values(stage, 3, 0) == [b"%d" % number for number in range(11)]
 

@@ -96,7 +96,7 @@ async def settle() -> None:
 
 
 async def test_a_broken_connection_is_reported_with_the_epoch_it_was_to(stage: Stage) -> None:
-    stage.reports.broken(2)
+    stage.reports.note_broken(2)
     await settle()
     assert stage.sent == [TWO]
 
@@ -106,7 +106,7 @@ async def test_neither_fenced_brokers_nor_strangers_nor_the_node_itself_are_repo
 ) -> None:
     stage.fence(2)
     for broker_id in (1, 2, 9):
-        stage.reports.broken(broker_id)
+        stage.reports.note_broken(broker_id)
         stage.reports.hung_up(broker_id)
     await asyncio.sleep(5 * MOMENT_S)
     assert stage.sent == []
@@ -117,8 +117,8 @@ async def test_reports_about_one_broker_are_one_at_a_time_and_one_after_the_last
 ) -> None:
     stage.gate.clear()
     for _ in range(50):
-        stage.reports.broken(2)
-        stage.reports.broken(3)
+        stage.reports.note_broken(2)
+        stage.reports.note_broken(3)
         await asyncio.sleep(0)
     assert sorted(stage.sent) == [TWO, THREE]
     stage.gate.set()
@@ -129,9 +129,9 @@ async def test_reports_about_one_broker_are_one_at_a_time_and_one_after_the_last
 
 async def test_a_report_ends_when_the_broker_is_fenced(stage: Stage) -> None:
     stage.gate.clear()
-    stage.reports.broken(2)
+    stage.reports.note_broken(2)
     await settle()
-    stage.reports.broken(2)
+    stage.reports.note_broken(2)
     stage.fence(2)
     stage.gate.set()
     await settle()
@@ -140,7 +140,7 @@ async def test_a_report_ends_when_the_broker_is_fenced(stage: Stage) -> None:
 
 async def test_a_report_that_no_controller_answers_ends_with_the_session(stage: Stage) -> None:
     stage.error = UnreachableError("no controller")
-    stage.reports.broken(2)
+    stage.reports.note_broken(2)
     await stage.until_sent(2)
     await asyncio.sleep(1.5 * TIMEOUT_MS / 1000)
     ended = len(stage.sent)
@@ -148,7 +148,7 @@ async def test_a_report_that_no_controller_answers_ends_with_the_session(stage: 
     await asyncio.sleep(5 * MOMENT_S)
     assert len(stage.sent) == ended
     stage.error = None
-    stage.reports.broken(2)
+    stage.reports.note_broken(2)
     await settle()
     assert len(stage.sent) == ended + 1
 
@@ -156,7 +156,7 @@ async def test_a_report_that_no_controller_answers_ends_with_the_session(stage: 
 async def test_a_refused_report_is_repeated_until_it_is_followed(stage: Stage) -> None:
     error = Error(code=common_pb2.BROKER_NOT_AVAILABLE, message="not yet")
     stage.refusals = [error, error]
-    stage.reports.broken(2)
+    stage.reports.note_broken(2)
     await stage.until_sent(3)
     await asyncio.sleep(5 * MOMENT_S)
     assert stage.sent == [TWO] * 3
@@ -165,7 +165,7 @@ async def test_a_refused_report_is_repeated_until_it_is_followed(stage: Stage) -
 async def test_who_hangs_up_and_asks_again_is_not_reported(stage: Stage) -> None:
     for _ in range(5):
         stage.reports.hung_up(2)
-        stage.reports.heard(2)
+        stage.reports.note_request(2)
     await asyncio.sleep(5 * MOMENT_S)
     assert stage.sent == []
 
@@ -183,7 +183,7 @@ async def test_a_node_that_stops_reports_nobody(stage: Stage) -> None:
     stage.reports.hung_up(2)
     await stage.reports.stop()
     stage.reports.hung_up(3)
-    stage.reports.broken(3)
+    stage.reports.note_broken(3)
     await asyncio.sleep(5 * MOMENT_S)
     assert stage.sent == []
 

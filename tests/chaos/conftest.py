@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.virtual_time import Told, virtual_time
+from tests.virtual_time import RunVirtually, virtual_time
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
+def run_virtually() -> Iterator[RunVirtually]:
     """Run a coroutine to its end; its sleeps take no time."""
     with virtual_time() as run:
         yield run

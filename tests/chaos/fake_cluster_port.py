@@ -30,7 +30,7 @@ class FakeClusterPort:
     is_flipping: bool = True
     down: set[int] = field(default_factory=set)
     reports: list[tuple[str, str]] = field(default_factory=list)
-    told: list[tuple[str, str, str]] = field(default_factory=list)
+    reported: list[tuple[str, str, str]] = field(default_factory=list)
     """begins or is over, kind, what"""
     cuts: list[Path] = field(default_factory=list)
 
@@ -42,10 +42,10 @@ class FakeClusterPort:
         self.reports.append((kind, what))
 
     def count(self, kind: str, what: str, *_: int) -> None:
-        self.told.append(("begins", kind, what))
+        self.reported.append(("begins", kind, what))
 
     def over(self, kind: str, what: str, *_: int) -> None:
-        self.told.append(("is over", kind, what))
+        self.reported.append(("is over", kind, what))
 
     async def look(self) -> None:
         self.now_s += 1.0

@@ -91,7 +91,7 @@ class FakeClusterPort:
         self.answers: Sequence[Answer] = ()
         self.controller_id: int | None = topology.controller_ids[0]
         self.counted: Counter[tuple[str, str]] = Counter()
-        self.told: list[str] = []
+        self.reported: list[str] = []
         """The kinds, in order."""
         self.down: set[int] = set()
         self.paused: set[int] = set()
@@ -146,7 +146,7 @@ class FakeClusterPort:
 
     def count(self, kind: str, what: str = "", *_: int) -> None:
         self.counted[kind, what] += 1
-        self.told.append(kind)
+        self.reported.append(kind)
 
     def over(self, kind: str, what: str = "", *_: int) -> None:
         self.counted -= Counter({(kind, what): 1})

@@ -9,17 +9,17 @@ import pytest
 import scenario_tables
 from tidelog.chaos.scenarios.catalogue import SCENARIOS, id_of, scenarios_in
 from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @scenario("new", Needs(runs_on=SOCKETS_ONLY))
-async def new_thing(scene: Scene) -> None:
+async def new_thing(run: ScenarioRun) -> None:
     """A claim
     of two lines."""
 
 
 @scenario("new")
-async def newer_thing(scene: Scene) -> None:
+async def newer_thing(run: ScenarioRun) -> None:
     """Another claim."""
 
 

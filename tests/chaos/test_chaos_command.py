@@ -36,7 +36,7 @@ def test_every_scenario_is_listed_with_what_it_claims() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["run"], "Missing argument"),
         (["run", "F99"], "no scenario is called 'F99'"),
@@ -46,10 +46,10 @@ def test_every_scenario_is_listed_with_what_it_claims() -> None:
         (["mutants", "--mutant", "unknown"], "unknown"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_starts(arguments: list[str], told: str) -> None:
+def test_wrong_usage_is_told_before_anything_starts(arguments: list[str], message: str) -> None:
     done = CliRunner().invoke(chaos, arguments)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.chaos
@@ -63,9 +63,9 @@ def test_nothing_acknowledged_is_lost(scenario: str, tmp_path: Path) -> None:
     assert line["acknowledged"] > 100
     assert (line["lost"], line["duplicated"], line["reordered"]) == (0, 0, 0)
     assert all(type(line[name]) is int for name in SUMS)
-    (told,) = line["scenarios"]
-    assert told["name"] == scenario
-    assert told["unavailable_seconds"] >= 0
+    (message,) = line["scenarios"]
+    assert message["name"] == scenario
+    assert message["unavailable_seconds"] >= 0
     folder = tmp_path / f"{scenario}-1"
     report = (folder / "report.html").read_text()
     assert scenario in report

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from tests.virtual_time import Told
+from tests.virtual_time import RunVirtually
 
 from tidelog.chaos.faults.drawer import (
     CONTROLLER_SHARE,
@@ -145,7 +145,7 @@ def test_times_are_of_their_span() -> None:
     assert sum(time >= 5.0 for time in times) / SEEDS == pytest.approx(0.25, abs=0.05)
 
 
-def test_strikes_begin_after_a_gap_each_until_it_is_over(told: Told) -> None:
+def test_strikes_begin_after_a_gap_each_until_it_is_over(run_virtually: RunVirtually) -> None:
     begun: list[tuple[float, str]] = []
 
     async def strike() -> None:
@@ -163,7 +163,7 @@ def test_strikes_begin_after_a_gap_each_until_it_is_over(told: Told) -> None:
             is_over=lambda: loop.time() - start_s >= 60.0,
         )
 
-    told(strike())
+    run_virtually(strike())
 
     times = [0.0, *(time for time, _ in begun)]
     gaps = [later - earlier for earlier, later in pairwise(times)]

@@ -9,11 +9,11 @@ import pytest
 from tests.chaos.chaos_sends import send
 
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
+from tidelog.chaos.sockets.clients import SocketClients
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.evidence import ANOMALIES_MAX, Evidence
 from tidelog.chaos.sockets.verdict import FAILED, verdict_of
 from tidelog.chaos.sockets.work_plan import work_of
-from tidelog.chaos.sockets.world import SocketWorld
 from tidelog.chaos.topology import Topology
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history_file import HistoryWriter
@@ -27,19 +27,19 @@ class FakeCluster:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> SocketWorld:
-    return SocketWorld(
+def clients(tmp_path: Path) -> SocketClients:
+    return SocketClients(
         cluster=cast("SocketCluster", FakeCluster()),
         work=work_of(SCENARIOS["F62"]),
         random=SeededRandom(1),
-        tell=lambda _: None,
+        on_note=lambda _: None,
         writer=HistoryWriter(tmp_path / "history.jsonl"),
     )
 
 
 @pytest.fixture
-def evidence(world: SocketWorld) -> Evidence:
-    return Evidence(world.cluster, world, is_damage_expected=False)
+def evidence(clients: SocketClients) -> Evidence:
+    return Evidence(clients.cluster, clients, is_damage_expected=False)
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def evidence(world: SocketWorld) -> Evidence:
 )
 def test_what_nobody_read_is_lost_only_where_everything_was_read(
     evidence: Evidence,
-    world: SocketWorld,
+    clients: SocketClients,
     *,
     is_read: bool,
     verdict: str,
     kinds: set[str],
     lost: int,
 ) -> None:
-    world.history.sends += [send(1), send(2)]
+    clients.history.sends += [send(1), send(2)]
 
     evidence.judge_history(is_read=is_read)
 

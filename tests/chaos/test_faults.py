@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from tests.chaos.fault_cluster_port import FOLDER, FakeClusterPort, FakeSocketPort
 from tests.log.partition_logs import batch
-from tests.virtual_time import Told
+from tests.virtual_time import RunVirtually
 
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
 from tidelog.chaos.faults.bit_flip import FILE_KINDS, JOURNAL, BitFlip
@@ -40,7 +40,7 @@ from tidelog.chaos.faults.toxics import (
     Timeout,
 )
 from tidelog.chaos.story.cluster_port import Path
-from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scenario_run import ScenarioRun, UnsupportedFaultError
 from tidelog.chaos.topology import CLIENTS, COMBINED
 from tidelog.node.start_record import FILE_NAME
 
@@ -95,127 +95,133 @@ def _cluster() -> FakeSocketPort:
 
 
 @pytest.mark.parametrize("make", [*TOXICS, *EVERYWHERE], ids=_name)
-def test_nothing_is_left_of_a_healed_fault(make: Callable[[], Fault], told: Told) -> None:
+def test_nothing_is_left_of_a_healed_fault(
+    make: Callable[[], Fault], run_virtually: RunVirtually
+) -> None:
     cluster = _cluster()
     fault = make()
 
     async def story() -> None:
-        async with lasting(Scene(cluster), fault):
+        async with lasting(ScenarioRun(cluster), fault):
             pass
-        await fault.heal(Scene(cluster))
+        await fault.heal(ScenarioRun(cluster))
 
-    told(story())
+    run_virtually(story())
 
-    assert cluster.told
+    assert cluster.reported
     assert cluster.is_whole()
 
 
 @pytest.mark.parametrize("make", [*TOXICS, *EVERYWHERE], ids=_name)
 def test_to_heal_what_never_struck_takes_nothing_from_others(
-    make: Callable[[], Fault], told: Told
+    make: Callable[[], Fault], run_virtually: RunVirtually
 ) -> None:
     cluster = _cluster()
     cluster.cuts.update(both_ways([1, 2, 3, 4, 5, 6, CLIENTS], [1, 2, 3, 4, 5, 6, CLIENTS]))
     before = cluster.cuts.copy()
 
-    told(make().heal(Scene(cluster)))
+    run_virtually(make().heal(ScenarioRun(cluster)))
 
     assert cluster.cuts == before
 
 
 @pytest.mark.parametrize("make", TOXICS, ids=_name)
 def test_a_toxic_is_refused_where_the_network_is_simulated(
-    make: Callable[[], Fault], told: Told
+    make: Callable[[], Fault], run_virtually: RunVirtually
 ) -> None:
     cluster = FakeClusterPort()
 
     with pytest.raises(UnsupportedFaultError, match="needs proxies"):
-        told(make().inject(Scene(cluster)))
+        run_virtually(make().inject(ScenarioRun(cluster)))
 
-    told(make().heal(Scene(cluster)))
-    assert not cluster.told
+    run_virtually(make().heal(ScenarioRun(cluster)))
+    assert not cluster.reported
 
 
 @pytest.mark.parametrize("make", [Kill, Terminate, Pause, EmptyDisk, TornTail])
-def test_a_node_that_came_back_meanwhile_stays(make: Callable[[int], Fault], told: Told) -> None:
+def test_a_node_that_came_back_meanwhile_stays(
+    make: Callable[[int], Fault], run_virtually: RunVirtually
+) -> None:
     cluster = _cluster()
     fault = make(5)
 
     async def story() -> None:
-        await fault.inject(Scene(cluster))
+        await fault.inject(ScenarioRun(cluster))
         if not cluster.is_up(5):
             await cluster.start(5)
-        await fault.heal(Scene(cluster))
+        await fault.heal(ScenarioRun(cluster))
 
-    told(story())
+    run_virtually(story())
 
     assert cluster.is_whole()
 
 
-def test_a_paused_node_that_died_is_not_told_to_go_on(told: Told) -> None:
+def test_a_paused_node_that_died_is_not_told_to_go_on(run_virtually: RunVirtually) -> None:
     cluster, fault = _cluster(), Pause(4)
 
     async def story() -> None:
-        await fault.inject(Scene(cluster))
+        await fault.inject(ScenarioRun(cluster))
         await cluster.kill(4)
-        await fault.heal(Scene(cluster))
+        await fault.heal(ScenarioRun(cluster))
 
-    told(story())
+    run_virtually(story())
 
     assert cluster.down == {4}
 
 
-def test_a_pause_ends_with_the_fault_that_paused(told: Told) -> None:
+def test_a_pause_ends_with_the_fault_that_paused(run_virtually: RunVirtually) -> None:
     cluster, first, second = _cluster(), Pause(4), Pause(4)
 
     async def story() -> None:
-        await first.inject(Scene(cluster))
-        await second.inject(Scene(cluster))
+        await first.inject(ScenarioRun(cluster))
+        await second.inject(ScenarioRun(cluster))
         assert (first.has_struck, second.has_struck) == (True, False)
-        await second.heal(Scene(cluster))
+        await second.heal(ScenarioRun(cluster))
         assert cluster.paused == {4}
-        await first.heal(Scene(cluster))
+        await first.heal(ScenarioRun(cluster))
 
-    told(story())
+    run_virtually(story())
 
     assert cluster.is_whole()
 
 
-def test_a_node_that_was_down_is_not_counted_as_killed(told: Told) -> None:
+def test_a_node_that_was_down_is_not_counted_as_killed(run_virtually: RunVirtually) -> None:
     cluster = _cluster()
 
     async def story() -> None:
         await cluster.kill(4)
-        await Kill(4).inject(Scene(cluster))
+        await Kill(4).inject(ScenarioRun(cluster))
 
-    told(story())
+    run_virtually(story())
 
     assert not cluster.counted
 
 
-def test_what_one_says_goes_up_its_own_links_and_down_the_others(told: Told) -> None:
+def test_what_one_says_goes_up_its_own_links_and_down_the_others(
+    run_virtually: RunVirtually,
+) -> None:
     cluster = _cluster()
 
-    told(Latency(Reach(((4, 5),)), 100).inject(Scene(cluster)))
+    run_virtually(Latency(Reach(((4, 5),)), 100).inject(ScenarioRun(cluster)))
 
     lies = {(link.name, stream) for link, _, stream in cluster.proxies.toxics}
     assert lies == {("node-4.node-5.broker", "upstream"), ("node-5.node-4.broker", "downstream")}
 
 
-def test_roles_tell_links_to_one_node_apart(told: Told) -> None:
+def test_roles_tell_links_to_one_node_apart(run_virtually: RunVirtually) -> None:
     cluster = FakeSocketPort(COMBINED)
     reach = Reach(((1, 2),), roles=frozenset({"controller"}))
 
-    told(Timeout(reach).inject(Scene(cluster)))
+    run_virtually(Timeout(reach).inject(ScenarioRun(cluster)))
 
     assert {link.role for link, *_ in cluster.proxies.toxics} == {"controller"}
 
 
-def test_a_toxic_that_lies_nowhere_is_told(told: Told) -> None:
+def test_a_toxic_that_lies_nowhere_is_told(run_virtually: RunVirtually) -> None:
     cluster = FakeSocketPort()
 
     with pytest.raises(FaultError, match="no link carries 1 ▶ clients"):
-        told(Timeout(Reach(((1, CLIENTS),))).inject(Scene(cluster)))
+        run_virtually(Timeout(Reach(((1, CLIENTS),))).inject(ScenarioRun(cluster)))
 
 
 @pytest.mark.parametrize(
@@ -227,61 +233,61 @@ def test_a_toxic_that_lies_nowhere_is_told(told: Told) -> None:
     ],
 )
 def test_a_leader_is_cut_from_whom_it_should_be_and_nobody_else(
-    sides: dict[str, bool], whom: set[int | str], told: Told
+    sides: dict[str, bool], whom: set[int | str], run_virtually: RunVirtually
 ) -> None:
     cluster = _cluster()
 
-    told(IsolateLeader(**sides).inject(Scene(cluster)))
+    run_virtually(IsolateLeader(**sides).inject(ScenarioRun(cluster)))
 
     assert set(+cluster.cuts) == {*one_way([LEADER], [*whom]), *one_way([*whom], [LEADER])}
 
 
-def test_who_led_when_it_struck_is_healed_though_another_leads(told: Told) -> None:
+def test_who_led_when_it_struck_is_healed_though_another_leads(run_virtually: RunVirtually) -> None:
     cluster, fault = _cluster(), IsolateLeader()
 
     async def story() -> None:
-        await fault.inject(Scene(cluster))
+        await fault.inject(ScenarioRun(cluster))
         cluster.become(leader_id=5)
-        await fault.heal(Scene(cluster))
+        await fault.heal(ScenarioRun(cluster))
 
-    told(story())
+    run_virtually(story())
 
     assert cluster.is_whole()
     assert fault.leader == LEADER
 
 
-def test_without_a_leader_nobody_is_isolated(told: Told) -> None:
+def test_without_a_leader_nobody_is_isolated(run_virtually: RunVirtually) -> None:
     cluster = _cluster()
     cluster.become(leader_id=None)
 
     with pytest.raises(FaultError, match="nobody leads"):
-        told(IsolateLeader().inject(Scene(cluster)))
+        run_virtually(IsolateLeader().inject(ScenarioRun(cluster)))
 
 
-def test_in_a_ring_each_loses_one_direction_only(told: Told) -> None:
+def test_in_a_ring_each_loses_one_direction_only(run_virtually: RunVirtually) -> None:
     cluster = _cluster()
 
-    told(RingPartition((6, 4, 5)).inject(Scene(cluster)))
+    run_virtually(RingPartition((6, 4, 5)).inject(ScenarioRun(cluster)))
 
     assert set(+cluster.cuts) == {(6, 4), (4, 5), (5, 6)}
 
 
-def test_a_half_of_the_controllers_is_no_minority(told: Told) -> None:
+def test_a_half_of_the_controllers_is_no_minority(run_virtually: RunVirtually) -> None:
     cluster = _cluster()
 
     with pytest.raises(FaultError, match="no minority"):
-        told(MajoritySplit((1, 2)).inject(Scene(cluster)))
+        run_virtually(MajoritySplit((1, 2)).inject(ScenarioRun(cluster)))
 
     assert cluster.is_whole()
 
 
-def test_a_torn_tail_keeps_all_batches_but_a_part_of_the_last(told: Told) -> None:
+def test_a_torn_tail_keeps_all_batches_but_a_part_of_the_last(run_virtually: RunVirtually) -> None:
     for seed in range(50):
         cluster = _cluster()
         before = cluster.content(5, LOG_PATH)
         first, last = spans(before)
 
-        told(TornTail(5, seed).inject(Scene(cluster)))
+        run_virtually(TornTail(5, seed).inject(ScenarioRun(cluster)))
 
         left = cluster.content(5, LOG_PATH)
         assert before.startswith(left)
@@ -290,25 +296,27 @@ def test_a_torn_tail_keeps_all_batches_but_a_part_of_the_last(told: Told) -> Non
         assert not cluster.content(5, f"data/{FILE_NAME}")  # its start tells of a loss
 
 
-def test_a_torn_tail_of_an_empty_log_is_refused_and_the_node_returns(told: Told) -> None:
+def test_a_torn_tail_of_an_empty_log_is_refused_and_the_node_returns(
+    run_virtually: RunVirtually,
+) -> None:
     cluster = FakeSocketPort()
 
     async def story() -> None:
-        async with lasting(Scene(cluster), TornTail(5)):
+        async with lasting(ScenarioRun(cluster), TornTail(5)):
             raise AssertionError
 
     with pytest.raises(FaultError, match="holds no batch"):
-        told(story())
+        run_virtually(story())
 
     assert cluster.is_whole()
 
 
-def test_a_flip_in_a_log_is_one_that_a_crc_covers(told: Told) -> None:
+def test_a_flip_in_a_log_is_one_that_a_crc_covers(run_virtually: RunVirtually) -> None:
     for seed in range(100):
         cluster, fault = _cluster(), BitFlip(5, ".log", seed)
         before = cluster.content(5, LOG_PATH)
 
-        told(fault.inject(Scene(cluster)))
+        run_virtually(fault.inject(ScenarioRun(cluster)))
 
         assert fault.flip is not None
         assert fault.flip.is_wrong(cluster)
@@ -318,27 +326,29 @@ def test_a_flip_in_a_log_is_one_that_a_crc_covers(told: Told) -> None:
         assert any(one.guarded_from <= changed[0] < one.end for one in spans(before))
 
 
-def test_a_journal_is_flipped_where_it_was_written(told: Told) -> None:
+def test_a_journal_is_flipped_where_it_was_written(run_virtually: RunVirtually) -> None:
     cluster = _cluster()
     cluster.stored[1, "data/raft.wal"] = b"written" + bytes(10_000)
 
     for seed in range(20):
         fault = BitFlip(1, JOURNAL, seed)
-        told(fault.inject(Scene(cluster)))
+        run_virtually(fault.inject(ScenarioRun(cluster)))
         assert fault.flip is not None
         assert fault.flip.byte < len(b"written")
 
 
-def test_a_flap_comes_as_often_as_it_should(told: Told) -> None:
+def test_a_flap_comes_as_often_as_it_should(run_virtually: RunVirtually) -> None:
     cluster = _cluster()
 
-    told(Flap(Cut(one_way([4], [5])), times=7, down_s=1, up_s=1).inject(Scene(cluster)))
+    run_virtually(
+        Flap(Cut(one_way([4], [5])), times=7, down_s=1, up_s=1).inject(ScenarioRun(cluster))
+    )
 
-    assert cluster.told == ["cut"] * 7
+    assert cluster.reported == ["cut"] * 7
     assert cluster.is_whole()
 
 
-def test_a_swizzle_strikes_a_subset_and_ends_in_another_order(told: Told) -> None:
+def test_a_swizzle_strikes_a_subset_and_ends_in_another_order(run_virtually: RunVirtually) -> None:
     orders = set()
     for seed in range(40):
         cluster = _cluster()
@@ -364,10 +374,10 @@ def test_a_swizzle_strikes_a_subset_and_ends_in_another_order(told: Told) -> Non
                 await plain_mend(paths)
 
             cluster.cut, cluster.mend = cut, mend  # type: ignore[assignment, method-assign]
-            async with lasting(Scene(cluster), fault):
+            async with lasting(ScenarioRun(cluster), fault):
                 assert len(began) >= 2
 
-        told(story())
+        run_virtually(story())
 
         assert sorted(began, key=str) == sorted(ended, key=str)
         assert cluster.is_whole()
@@ -417,13 +427,13 @@ def test_what_makes_no_sense_is_refused(make: Callable[[], object]) -> None:
         make()
 
 
-def test_every_kind_of_file_can_be_flipped(told: Told) -> None:
+def test_every_kind_of_file_can_be_flipped(run_virtually: RunVirtually) -> None:
     for kind in FILE_KINDS:
         cluster = _cluster()
         cluster.stored[1, "data/raft.wal"] = b"written"
         cluster.stored[1, f"{FOLDER}/x{kind}"] = batch(b"first")
         fault = BitFlip(1, kind)
 
-        told(fault.inject(Scene(cluster)))
+        run_virtually(fault.inject(ScenarioRun(cluster)))
 
         assert fault.flip is not None, kind

@@ -16,7 +16,7 @@ from tidelog.chaos.faults.together import Together
 from tidelog.chaos.faults.toxics import SlowClose, Timeout
 from tidelog.chaos.sockets.proxies import ToxiproxyProxies
 from tidelog.chaos.sockets.toxiproxy import Toxiproxy
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.chaos.topology import CLIENTS, Link
 from tidelog.core.errors import CallFailedError
 from tidelog.net.grpc_server import GrpcServer
@@ -79,12 +79,12 @@ async def test_both_ends_of_a_dead_connection_notice_it_by_themselves(tmp_path: 
         reach = Reach(both_ways([CLIENTS], [4]))
         # The end of one side is held back before what is said is dropped: neither tells the other.
         silence = Together((SlowClose(reach, delay_ms=300_000), Timeout(reach)))
-        async with lasting(Scene(cluster), silence), asyncio.timeout(NOTICED_S_MAX):
+        async with lasting(ScenarioRun(cluster), silence), asyncio.timeout(NOTICED_S_MAX):
             with pytest.raises(CallFailedError):
                 await stream.receive()
             await echo.ended.wait()
     finally:
         toxiproxy.child.send(signal.SIGKILL)
-        assert await toxiproxy.child.ended(within_s=10)
+        assert await toxiproxy.child.wait_ended(within_s=10)
         await transport.close()
         await server.stop(grace_s=0)

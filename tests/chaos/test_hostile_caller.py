@@ -94,7 +94,7 @@ async def test_a_call_that_a_full_queue_cancelled_is_counted(
     async def is_cancelled(*_: object) -> tuple[list[bytes], grpc.StatusCode, str]:
         return [], grpc.StatusCode.CANCELLED, "CANCELLED"
 
-    monkeypatch.setattr(HostileCaller, "_answered", is_cancelled)
+    monkeypatch.setattr(HostileCaller, "_collect_answers", is_cancelled)
 
     async def never(_request: bytes, _context: Any) -> bytes:
         raise AssertionError("called")

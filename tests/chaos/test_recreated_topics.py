@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tests.client.fake_cluster import ADDRESSES, FakeCluster
+from tests.client.real_cluster import ADDRESSES, RealCluster, started
 
 from tidelog.chaos.workloads import workload as workloads
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
 from tidelog.chaos.workloads.workload import Workload
-from tidelog.chaos.workloads.world_port import WorldPort
+from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.core.chance import SeededRandom
-from tidelog.v1.data_pb2 import MetadataRequest
-from tidelog.v1.methods import METADATA, Method, Request, Response
 
-CUT_OFF = ADDRESSES[2]
+CUT_OFF = 2
+KNOWN_S_MAX = 2.0
 PLAN = TopicPlan(
     name=CHURNED,
     partitions=1,
@@ -29,81 +29,78 @@ PLAN = TopicPlan(
 )
 
 
-class Lagging(FakeCluster):
-    """No broker counts the one that is cut off as live; it answers with `old` so many times."""
-
-    old: Any = None
-    times: float = 0
-
-    async def call(
-        self,
-        address: str,
-        method: Method[Request, Response],
-        request: Request,
-        *,
-        timeout_ms: int,
-    ) -> Response:
-        if address == CUT_OFF and method.path == METADATA.path and self.times > 0:
-            self.times -= 1
-            return cast("Response", self.old)
-        self.alive[2] = address == CUT_OFF
-        return await super().call(address, method, request, timeout_ms=timeout_ms)
+@pytest.fixture(autouse=True)
+def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute of a whole cluster costs seconds of the processor."""
+    monkeypatch.setattr(workloads, "KNOWN_S_MAX", KNOWN_S_MAX)
 
 
-async def begun(cluster: Lagging) -> tuple[Workload, list[str]]:
-    """A workload of one topic without clients, and what happened to it so far."""
+class Port(SimpleNamespace):
+    """A `WorkloadPort` of one topic without clients."""
+
+    @property
+    def now_s(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+async def begun(cluster: RealCluster) -> tuple[Workload, list[str]]:
+    """A workload whose topic every broker knows, and what happened; `CUT_OFF` knows it or not."""
     story: list[str] = []
-    ticks = iter(range(10**6))
 
-    class Ticking(SimpleNamespace):
-        @property
-        def now_s(self) -> float:
-            return float(next(ticks))
-
-    def ports(_name: str) -> Mapping[str, Any]:
+    def client_ports(_name: str) -> Mapping[str, Any]:  # of Admin
         return {"transport": cluster}
 
-    world = Ticking(
+    def happened(what: str) -> None:
+        knows = known_id(cluster) == cluster.topics[CHURNED].topic_id
+        story.append(f"{what}, known: {knows}")
+
+    port = Port(
         topics=[PLAN],
         producers=[],
         readers=[],
         replication_factor=1,
         bootstrap=list(ADDRESSES.values()),
-        ports=ports,
+        client_ports=client_ports,
         note=lambda _who, what: story.append(what),
-        happened=lambda what: story.append(f"{what}, {cluster.times} old answers left"),
+        count_event=happened,
     )
-    workload = Workload(cast("WorldPort", world), SeededRandom(1))
+    workload = Workload(cast("WorkloadPort", port), SeededRandom(1))
     await workload.begin()
-    request = MetadataRequest(topics=[CHURNED])
-    cluster.old = await cluster.call(CUT_OFF, METADATA, request, timeout_ms=1_000)
+    await cluster.settle()
     return workload, story
 
 
-@pytest.fixture(autouse=True)
-def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workloads, "REFUSED_WAIT_S", 0.0)
+def known_id(cluster: RealCluster) -> bytes:
+    """The topic's id as `CUT_OFF` knows it."""
+    broker: Any = cluster.machines[CUT_OFF].node._broker  # private
+    topic = broker.follower.image.topics.get(CHURNED)
+    return b"" if topic is None else topic.topic_id
 
 
 async def test_clients_wait_for_a_broker_that_is_cut_off_and_tells_of_the_last_incarnation() -> (
     None
 ):
-    cluster = Lagging()
+    cluster = await started()
     workload, story = await begun(cluster)
-    cluster.times = 30
-
-    await workload.recreate(CHURNED)
-
-    assert story[-1] == "recreated_topics, 0 old answers left"
+    cluster.isolate(CUT_OFF)
+    await cluster.fenced(CUT_OFF)
+    old_id = known_id(cluster)
+    recreating = asyncio.create_task(workload.recreate(CHURNED))
+    await asyncio.sleep(KNOWN_S_MAX / 2)
+    assert cluster.topics[CHURNED].topic_id != old_id == known_id(cluster)
+    assert not recreating.done()
+    cluster.rejoin(CUT_OFF)
+    await recreating
+    assert story[-1] == "recreated_topics, known: True"
     await workload.close()
 
 
 async def test_a_broker_that_never_tells_of_it_ends_the_wait_and_is_written_down() -> None:
-    cluster = Lagging()
+    cluster = await started()
     workload, story = await begun(cluster)
-    cluster.times = float("inf")
-
+    cluster.isolate(CUT_OFF)
+    await cluster.fenced(CUT_OFF)
     await workload.recreate(CHURNED)
-
     assert any("not every broker knows it" in line for line in story)
+    assert story[-1] == "recreated_topics, known: False"
     await workload.close()

@@ -12,7 +12,7 @@ import pytest
 from tests.chaos.chaos_records import empty, storm, truncation, violated
 
 from tidelog.chaos.report.canvas import width_of
-from tidelog.chaos.report.offsets_chart import Remark, placed
+from tidelog.chaos.report.offsets_chart import Remark, place_remarks
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.timeline import timeline_svg
 
@@ -63,11 +63,11 @@ def test_remarks_at_one_place_make_room_for_each_other() -> None:
         Remark(874.6, 360.4, "broker 4: log end falls by 214", is_end=True),
         Remark(100.0, 366.0, "far away"),
     ]
-    svg = f'<svg xmlns="{SVG}">{"".join(placed(remarks, highest=300, lowest=400))}</svg>'
+    svg = f'<svg xmlns="{SVG}">{"".join(place_remarks(remarks, highest=300, lowest=400))}</svg>'
     assert overlaps(svg) == []
     heights = [float(node.get("y", "0")) for node in ET.fromstring(svg)]
     assert heights == [368.4, 355.4, 366.0]
-    assert len(placed(remarks, highest=368, lowest=369)) == 2, "no room is no label"
+    assert len(place_remarks(remarks, highest=368, lowest=369)) == 2, "no room is no label"
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)

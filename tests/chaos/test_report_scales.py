@@ -6,8 +6,8 @@ from math import isfinite
 
 import pytest
 
-from tidelog.chaos.report.canvas import bars, skyline, thinned
-from tidelog.chaos.report.quantities import counted, milliseconds, moment, seconds
+from tidelog.chaos.report.canvas import bars, skyline, thin
+from tidelog.chaos.report.quantities import milliseconds, moment, pluralize, seconds
 from tidelog.chaos.report.scales import Scale, linear, logarithmic, ticks, time_label, time_ticks
 
 
@@ -71,7 +71,7 @@ def test_quantities_are_read_with_their_units() -> None:
     assert [moment(value) for value in (-1.5, 0, 12.34, 725.3, 4325)] == [
         "−1.5 s", "0.0 s", "12.3 s", "12:05.3", "1:12:05",
     ]  # fmt: skip
-    assert [counted(number, "anomaly", "anomalies") for number in (1, 2000)] == [
+    assert [pluralize(number, "anomaly", "anomalies") for number in (1, 2000)] == [
         "1 anomaly", "2,000 anomalies",
     ]  # fmt: skip
 
@@ -79,20 +79,20 @@ def test_quantities_are_read_with_their_units() -> None:
 def test_thinning_keeps_every_peak_and_both_ends() -> None:
     points = [(number * 0.01, 50.0) for number in range(10_000)]
     points[5003], points[5004] = (50.03, 0.0), (50.04, 99.0)
-    kept = thinned(points)
+    kept = thin(points)
     assert len(kept) < 12
     assert {(50.03, 0.0), (50.04, 99.0), points[0], points[-1]} <= set(kept)
 
 
 def test_thinning_keeps_a_step() -> None:
     points = [(0.0, 5.0), (10.0, 5.0), (10.0, 90.0), (20.0, 90.0)]
-    assert thinned(points) == points
+    assert thin(points) == points
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_points_are_kept(count: int) -> None:
     points = [(float(number) * 30, float(number)) for number in range(count)]
-    assert thinned(points) == points
+    assert thin(points) == points
     assert skyline(points) == points
 
 
@@ -103,7 +103,7 @@ def test_a_skyline_is_the_highest_of_each_column() -> None:
 
 def test_noise_is_thinned_to_what_can_be_told_apart() -> None:
     points = [(number * 0.01, float(number * 7919 % 101)) for number in range(10_000)]
-    assert len(thinned(points)) <= 4 * 41
+    assert len(thin(points)) <= 4 * 41
 
 
 def test_bars_that_hide_behind_one_another_are_drawn_once() -> None:

@@ -65,22 +65,22 @@ def test_a_watermark_without_load_does_not_stand_still() -> None:
 
 def test_a_log_that_is_not_open_has_no_offsets() -> None:
     closed = replace(points((2.0, -1))[0], role="none", high_watermark=-1)
-    told = story(*points((1.0, 50)), closed, *points((2.5, 50)))
-    assert told.falls == []
-    assert [[point.at_s for point in run] for run in told.stretches(4)] == [[1.0], [2.5]]
+    drawn = story(*points((1.0, 50)), closed, *points((2.5, 50)))
+    assert drawn.falls == []
+    assert [[point.at_s for point in run] for run in drawn.stretches(4)] == [[1.0], [2.5]]
 
 
 def test_a_replica_that_starts_again_has_not_forgotten_what_was_committed() -> None:
     ends = ((1.0, 90, 90), (2.0, 0, 90), (3.0, 0, 40), (4.0, 50, 60))
-    told = story(*(ReplicaPoint(at_s, 4, True, "none", 3, mark, end) for at_s, mark, end in ends))
-    marks = [point.high_watermark for run in told.stretches(4) for point in run]
+    drawn = story(*(ReplicaPoint(at_s, 4, True, "none", 3, mark, end) for at_s, mark, end in ends))
+    marks = [point.high_watermark for run in drawn.stretches(4) for point in run]
     assert marks == [90, 90, 40, 50]
 
 
 def test_a_leader_of_an_epoch_that_is_over_is_deposed() -> None:
     elected = [PartitionPoint(0.0, 4, 3, (), (), 1, 1), PartitionPoint(2.0, 5, 4, (), (), 1, 1)]
-    told = story(*points((1.0, 10), (2.5, 10), (3.0, 10)), partitions=elected)
-    states = [(spell.began_s, spell.state) for spell in told.roles(4)]
+    drawn = story(*points((1.0, 10), (2.5, 10), (3.0, 10)), partitions=elected)
+    states = [(spell.began_s, spell.state) for spell in drawn.roles(4)]
     assert states == [
         (1.0, Role("leader", 3, is_deposed=False)),
         (2.5, Role("leader", 3, is_deposed=True)),
@@ -89,29 +89,29 @@ def test_a_leader_of_an_epoch_that_is_over_is_deposed() -> None:
 
 def test_a_leader_ahead_of_the_metadata_is_not_deposed() -> None:
     elected = [PartitionPoint(0.0, 4, 3, (), (), 1, 1)]
-    told = story(*points((1.0, 10), epoch=4), partitions=elected)
-    assert [spell.state.is_deposed for spell in told.roles(4)] == [False]
+    drawn = story(*points((1.0, 10), epoch=4), partitions=elected)
+    assert [spell.state.is_deposed for spell in drawn.roles(4)] == [False]
 
 
 def test_a_replica_is_not_drawn_while_it_is_down_or_silent() -> None:
     down = points((2.0, 0), is_up=False)
-    told = story(*points((1.0, 1), (1.5, 1)), *down, *points((3.0, 1), (9.0, 1)))
-    times = [[point.at_s for point in run] for run in told.stretches(4)]
+    drawn = story(*points((1.0, 1), (1.5, 1)), *down, *points((3.0, 1), (9.0, 1)))
+    times = [[point.at_s for point in run] for run in drawn.stretches(4)]
     assert times == [[1.0, 1.5], [3.0], [9.0]]
 
 
 def test_the_window_holds_all_that_happened_and_not_the_quiet_rest() -> None:
-    told = Story(truncation(load_s=90))
-    low, high = told.window
-    assert told.is_zoomed
+    drawn = Story(truncation(load_s=90))
+    low, high = drawn.window
+    assert drawn.is_zoomed
     assert 0 < low < CUT_S < KILLED_S < RETURNED_S < high < 60
 
 
 @pytest.mark.parametrize("record", [empty(), empty(load_s=30.0), NEVER_QUIET])
 def test_a_run_without_quiet_times_is_shown_as_a_whole(record: RunRecord) -> None:
-    told = Story(record)
-    assert not told.is_zoomed
-    assert told.window[0] < told.window[1]
+    drawn = Story(record)
+    assert not drawn.is_zoomed
+    assert drawn.window[0] < drawn.window[1]
 
 
 def test_the_window_of_a_long_run_is_around_its_first_anomaly() -> None:
@@ -122,8 +122,8 @@ def test_the_window_of_a_long_run_is_around_its_first_anomaly() -> None:
 
 
 def test_a_fault_that_was_never_taken_back_lasts_to_the_end() -> None:
-    told = Story(empty(load_s=9.0, bands=[Band("kill", "", (4,), 3.0, None)]))
-    assert told.end_of(told.bands[0]) == told.ended_s == 9.0
+    drawn = Story(empty(load_s=9.0, bands=[Band("kill", "", (4,), 3.0, None)]))
+    assert drawn.end_of(drawn.bands[0]) == drawn.ended_s == 9.0
 
 
 def test_samples_may_come_in_any_order() -> None:

@@ -9,11 +9,11 @@ from tests.chaos.cluster_samples import a_replica, a_sample, an_image
 from tidelog.chaos.sockets.inspect import LINES_MAX, LogRing
 from tidelog.chaos.sockets.sample_json import (
     Question,
-    Told,
+    SampleReply,
+    parse_question,
+    parse_reply,
     question_json,
-    question_of,
-    told_json,
-    told_of,
+    reply_json,
 )
 from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.metadata.image import EMPTY_IMAGE
@@ -23,23 +23,23 @@ LINE = LogLine(4, 1.5, "truncated", {"records": 3, "isr": [1, 2]})
 
 def test_a_question_survives_its_line() -> None:
     question = Question(pid=1, image_offset=2, lines_seen=3)
-    assert question_of(question_json(question)) == question
+    assert parse_question(question_json(question)) == question
 
 
 def test_a_sample_survives_its_line() -> None:
     replica = replace(a_replica(4), isr=(4, 5), proposed_isr=(4,), epochs=((0, 0), (2, 17)))
-    told = Told(replace(a_sample(4, 0.5), replicas=(replica,), lines=(LINE,)), lines_seen=9)
-    text = told_json(told, has_image=False)
+    reply = SampleReply(replace(a_sample(4, 0.5), replicas=(replica,), lines=(LINE,)), lines_seen=9)
+    text = reply_json(reply, has_image=False)
     assert text.count("\n") == 1
-    assert told_of(text, EMPTY_IMAGE) == told
+    assert parse_reply(text, EMPTY_IMAGE) == reply
 
 
 def test_an_image_that_the_asker_has_does_not_travel_again() -> None:
     image = an_image(7)
-    told = Told(replace(a_sample(4, 0.5), image=image), lines_seen=0)
-    text = told_json(told, has_image=True)
-    assert told_of(text, image) == told
-    assert len(text) < len(told_json(told, has_image=False))
+    reply = SampleReply(replace(a_sample(4, 0.5), image=image), lines_seen=0)
+    text = reply_json(reply, has_image=True)
+    assert parse_reply(text, image) == reply
+    assert len(text) < len(reply_json(reply, has_image=False))
 
 
 def test_the_ring_tells_what_came_since_and_no_line_twice() -> None:

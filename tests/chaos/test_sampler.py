@@ -56,18 +56,18 @@ def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_look_ends_with_a_round_that_began_after_it() -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         processes = FakeProcesses()
         async with Sampler(processes.as_cluster()) as sampler:
             processes.now_s = 7.0
             await sampler.look()
             assert {one.at_s for one in sampler.samples()} == {7.0}
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
 
 def test_a_process_that_ended_is_not_seen_and_the_next_one_not_before_it_answers() -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         processes = FakeProcesses()
         async with Sampler(processes.as_cluster()) as sampler:
             processes.pids[4] = None
@@ -82,11 +82,11 @@ def test_a_process_that_ended_is_not_seen_and_the_next_one_not_before_it_answers
             assert found is not None
             assert found.pid == 41
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
 
 def test_one_that_is_paused_or_slow_is_seen_as_it_was_and_told_as_silent() -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         processes, rounds = FakeProcesses(), list[Mapping[int, NodeSample | None]]()
         async with Sampler(processes.as_cluster()) as sampler:
             processes.paused.add(4)
@@ -101,30 +101,30 @@ def test_one_that_is_paused_or_slow_is_seen_as_it_was_and_told_as_silent() -> No
         assert rounds[-1][6] is not None
         assert 4 not in processes.asked
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
 
 def test_every_line_is_kept_once_in_the_order_it_was_told() -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         processes = FakeProcesses()
         async with Sampler(processes.as_cluster()) as sampler:
             await sampler.look()
             await sampler.look()
-            told = [line.event for line in sampler.lines]
-        assert told == [f"line {number}" for number in range(1, len(told) + 1)]
+            events = [line.event for line in sampler.lines]
+        assert events == [f"line {number}" for number in range(1, len(events) + 1)]
 
-    run_virtual(tell())
+    run_virtual(run_story())
 
 
 def test_a_listener_that_fails_is_told_to_who_looks() -> None:
     def fail(_: object) -> None:
         raise ZeroDivisionError
 
-    async def tell() -> None:
+    async def run_story() -> None:
         async with Sampler(FakeProcesses().as_cluster()) as sampler:
             sampler.on_round.append(fail)
             with pytest.raises(SamplingEndedError) as caught:
                 await sampler.look()
             assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
-    run_virtual(tell())
+    run_virtual(run_story())

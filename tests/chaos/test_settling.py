@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.chaos.cluster_samples import NODES, a_sample, an_image
 
-from tidelog.chaos.sockets.settling import unsettled
+from tidelog.chaos.sockets.settling import find_unsettled
 from tidelog.chaos.story.samples import NodeSample
 
 
@@ -18,7 +18,7 @@ def missing(*changed: NodeSample | None, is_idle: bool = True) -> list[str]:
             samples[3] = None
         else:
             samples[sample.node_id] = sample
-    return unsettled(samples, broker_ids=NODES, controller_ids=NODES, is_idle=is_idle)
+    return find_unsettled(samples, broker_ids=NODES, controller_ids=NODES, is_idle=is_idle)
 
 
 def test_a_cluster_at_rest_lacks_nothing() -> None:

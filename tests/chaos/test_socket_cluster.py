@@ -320,13 +320,13 @@ async def test_each_line_of_a_nodes_log_is_told_once(cluster: SocketCluster) -> 
     await cluster.kill(6)
     await cluster.start(6)
     await cluster.until_ready()
-    told = await cluster.inspect(6)
+    answer = await cluster.inspect(6)
     again = await cluster.inspect(6)
-    assert told is not None
+    assert answer is not None
     assert again is not None
-    assert [line.event for line in told.lines].count("registered") == 1
+    assert [line.event for line in answer.lines].count("registered") == 1
     assert "registered" not in [line.event for line in again.lines]
-    assert all(line.at_s <= cluster.now_s for line in told.lines)
+    assert all(line.at_s <= cluster.now_s for line in answer.lines)
 
 
 # Clusters of their own

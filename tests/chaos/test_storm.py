@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.chaos.fault_cluster_port import FOLDER, TOPIC, FakeSocketPort
 from tests.log.partition_logs import batch
-from tests.virtual_time import Told
+from tests.virtual_time import RunVirtually
 
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.faults.budget import Budget, Claims, Replica
@@ -17,7 +17,7 @@ from tidelog.chaos.faults.port_budget import budget_of
 from tidelog.chaos.faults.storm import Storm
 from tidelog.chaos.faults.storm_kinds import CUT, KINDS, LOSSY, MENU, TOXICS, names_of
 from tidelog.chaos.faults.storm_plan import AT_ONCE_MAX, draw
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 SEEDS = 10_000
 FOR_S = 30.0
@@ -115,7 +115,7 @@ class _Watched(FakeSocketPort):
 
 @pytest.mark.parametrize("min_insync_replicas", [1, 2, 3])
 def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
-    min_insync_replicas: int, told: Told
+    min_insync_replicas: int, run_virtually: RunVirtually
 ) -> None:
     damages = 0
     for seed in range(STORMS):
@@ -123,7 +123,7 @@ def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
         kinds = (*names_of(LOSSY), *MENU)
         storm = Storm(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
 
-        told(storm.inject(Scene(cluster)))
+        run_virtually(storm.inject(ScenarioRun(cluster)))
 
         damages += cluster.damages
         assert cluster.is_whole()
@@ -131,22 +131,22 @@ def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_nothing_is_left_of_a_storm(seed: int, told: Told) -> None:
+def test_nothing_is_left_of_a_storm(seed: int, run_virtually: RunVirtually) -> None:
     cluster = _cluster()
     storm = Storm(seed, 60.0)
 
-    told(storm.inject(Scene(cluster)))
+    run_virtually(storm.inject(ScenarioRun(cluster)))
 
     assert len(storm.struck) > 5
     assert cluster.is_whole()
 
 
-def test_the_same_seed_strikes_the_same(told: Told) -> None:
+def test_the_same_seed_strikes_the_same(run_virtually: RunVirtually) -> None:
     clusters = [_cluster(), _cluster()]
     for cluster in clusters:
-        told(Storm(7, 120.0).inject(Scene(cluster)))
+        run_virtually(Storm(7, 120.0).inject(ScenarioRun(cluster)))
 
-    assert clusters[0].told == clusters[1].told
+    assert clusters[0].reported == clusters[1].reported
 
 
 def _budget(min_insync_replicas: int = 2) -> tuple[FakeSocketPort, Budget]:
@@ -166,35 +166,35 @@ def test_damage_that_is_being_done_leaves_no_room_though_all_are_in_sync() -> No
     assert not budget.take(_replica(5))
 
 
-def test_damage_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
+def test_damage_heals_with_a_newer_registration_in_the_isr(run_virtually: RunVirtually) -> None:
     (cluster, budget), fault = _budget(), EmptyDisk(4)
     assert budget.take(_replica(4))
     budget.close(_replica(4), needs_start=True)
     assert not budget.take(_replica(5)), "4 is in the ISR, as far as controllers know"
 
-    told(fault.inject(Scene(cluster)))
+    run_virtually(fault.inject(ScenarioRun(cluster)))
     assert not budget.may_damage(5, TOPIC, 0)
-    told(fault.heal(Scene(cluster)))
+    run_virtually(fault.heal(ScenarioRun(cluster)))
 
     assert budget.take(_replica(5))
 
 
-def test_a_start_during_the_fault_is_newer_than_the_damage(told: Told) -> None:
+def test_a_start_during_the_fault_is_newer_than_the_damage(run_virtually: RunVirtually) -> None:
     cluster, budget = _budget()
     assert budget.take(_replica(4))
-    told(cluster.kill(4))
-    told(cluster.start(4))
+    run_virtually(cluster.kill(4))
+    run_virtually(cluster.start(4))
     assert not budget.take(_replica(5)), "the fault is still at work"
     budget.close(_replica(4), needs_start=True)
 
     assert budget.take(_replica(5))
 
 
-def test_a_flip_counts_until_the_byte_is_right_again(told: Told) -> None:
+def test_a_flip_counts_until_the_byte_is_right_again(run_virtually: RunVirtually) -> None:
     cluster, budget = _budget()
     assert budget.take(_replica(4))
     good = cluster.content(4, LOG_PATH)
-    told(cluster.flip(4, LOG_PATH, 30, 1))
+    run_virtually(cluster.flip(4, LOG_PATH, 30, 1))
     flip = Flip(4, LOG_PATH, 30, cluster.content(4, LOG_PATH)[30])
     budget.close(_replica(4), flip, needs_start=False)
 
@@ -228,7 +228,7 @@ def test_of_three_that_must_acknowledge_two_may_be_damaged_but_none_twice() -> N
     assert [budget.take(_replica(one)) for one in (4, 4, 5, 6)] == [True, False, True, False]
 
 
-def test_without_a_controller_nobody_knows_who_is_in_sync(told: Told) -> None:
+def test_without_a_controller_nobody_knows_who_is_in_sync(run_virtually: RunVirtually) -> None:
     cluster, budget = _budget()
     known, cluster.controller_id = cluster.controller_id, None
     assert not budget.take(_replica(4))
@@ -239,13 +239,13 @@ def test_without_a_controller_nobody_knows_who_is_in_sync(told: Told) -> None:
     cluster.controller_id = None
     budget.look()
     cluster.controller_id = known
-    told(cluster.kill(4))
+    run_virtually(cluster.kill(4))
     assert not budget.may_damage(5, TOPIC, 0), "nothing healed while nobody could say so"
 
 
-def test_a_storm_knows_how_many_must_acknowledge(told: Told) -> None:
+def test_a_storm_knows_how_many_must_acknowledge(run_virtually: RunVirtually) -> None:
     with pytest.raises(FaultError, match=r"min\.insync\.replicas is no 0"):
-        told(Storm(1, 5.0, min_insync_replicas=0).inject(Scene(_cluster())))
+        run_virtually(Storm(1, 5.0, min_insync_replicas=0).inject(ScenarioRun(_cluster())))
 
 
 def test_a_claimed_node_is_free_again_however_its_fault_ends() -> None:

@@ -22,7 +22,7 @@ class Story:
         self.ended_s: float | None = None
         self.was_cancelled = False
 
-    async def tell(self, *, breaks: bool) -> None:
+    async def run_story(self, *, breaks: bool) -> None:
         clock = asyncio.get_running_loop().time
         try:
             await asyncio.sleep(BREAKS_S)
@@ -55,31 +55,33 @@ def test_a_story_ends_in_time(
     scheduler: Scheduler, within_s: float, *, breaks: bool, ended_s: float
 ) -> None:
     story = Story()
-    is_told = scheduler.run(
+    is_over = scheduler.run(
         scheduler.new_loop("run"),
-        run_within(story.tell(breaks=breaks), within_s=within_s, is_broken=lambda: story.is_broken),
+        run_within(
+            story.run_story(breaks=breaks), within_s=within_s, is_broken=lambda: story.is_broken
+        ),
     )
 
-    assert is_told is (ended_s == STORY_S)
-    assert story.was_cancelled is not is_told
+    assert is_over is (ended_s == STORY_S)
+    assert story.was_cancelled is not is_over
     assert story.ended_s == pytest.approx(ended_s, abs=0.5)
 
 
 def test_what_a_story_raises_is_raised(scheduler: Scheduler) -> None:
-    async def tell() -> None:
+    async def run_story() -> None:
         raise LookupError("nobody leads")
 
     with pytest.raises(LookupError, match="nobody leads"):
         scheduler.run(
             scheduler.new_loop("run"),
-            run_within(tell(), within_s=1.0, is_broken=lambda: False),
+            run_within(run_story(), within_s=1.0, is_broken=lambda: False),
         )
 
 
 def test_a_run_that_fails_itself_says_what_and_where() -> None:
-    told: list[str] = []
-    with report_failures(told.append):
+    reported: list[str] = []
+    with report_failures(reported.append):
         raise ValueError("a bug")
 
-    assert len(told) == 1
-    assert told[0].startswith("ValueError: a bug (test_story_limits.py:")
+    assert len(reported) == 1
+    assert reported[0].startswith("ValueError: a bug (test_story_limits.py:")

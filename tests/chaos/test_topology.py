@@ -56,7 +56,7 @@ def test_every_proxy_is_the_way_of_one_source_alone(topology: Topology) -> None:
 
 def test_a_route_leads_to_the_proxy_that_dials_the_address() -> None:
     wiring = wiring_of(COMBINED)
-    dialled = {proxy: upstream for _, proxy, upstream in wiring.populated()}
+    dialled = {proxy: upstream for _, proxy, upstream in wiring.iterate_proxies()}
     for (address, _), proxy in wiring.routes("node-2").items():
         assert dialled[proxy] == address
 

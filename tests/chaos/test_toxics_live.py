@@ -25,7 +25,7 @@ from tidelog.chaos.faults.toxics import (
 )
 from tidelog.chaos.sockets.proxies import ToxiproxyProxies
 from tidelog.chaos.sockets.toxiproxy import Toxiproxy
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.chaos.topology import CLIENTS, Link
 from tidelog.net.quiet_ports import HOST, quiet_ports
 
@@ -89,8 +89,8 @@ class Client:
 class Line:
     """An echo behind a proxy."""
 
-    def __init__(self, echo: Echo, port: int, scene: Scene) -> None:
-        self.echo, self.port, self.scene = echo, port, scene
+    def __init__(self, echo: Echo, port: int, run: ScenarioRun) -> None:
+        self.echo, self.port, self.run = echo, port, run
         self._clients: list[Client] = []
 
     async def connect(self) -> Client:
@@ -118,12 +118,12 @@ async def line(tmp_path: Path) -> AsyncIterator[Line]:
         try:
             await server.populate([(LINK.name, f"{HOST}:{listen}", f"{HOST}:{port}")])
             cluster.proxies = ToxiproxyProxies(server, [LINK])  # type: ignore[assignment]
-            line = Line(echo, listen, Scene(cluster))
+            line = Line(echo, listen, ScenarioRun(cluster))
             yield line
             line.close()
         finally:
             server.child.send(signal.SIGKILL)
-            assert await server.child.ended(within_s=ANSWER_S_MAX)
+            assert await server.child.wait_ended(within_s=ANSWER_S_MAX)
 
 
 async def _took_s(client: Client, data: bytes) -> float:
@@ -136,7 +136,7 @@ async def _took_s(client: Client, data: bytes) -> float:
 async def test_latency_delays_what_is_said_and_passes_it(line: Line) -> None:
     client = await line.connect()
 
-    async with lasting(line.scene, Latency(ASKED, latency_ms=200)):
+    async with lasting(line.run, Latency(ASKED, latency_ms=200)):
         assert await _took_s(client, WORD) >= 0.2
 
     assert await line.is_well()
@@ -145,7 +145,7 @@ async def test_latency_delays_what_is_said_and_passes_it(line: Line) -> None:
 async def test_bandwidth_is_of_each_connection(line: Line) -> None:
     client = await line.connect()
 
-    async with lasting(line.scene, Bandwidth(ASKED, kilobytes_per_s=10)):
+    async with lasting(line.run, Bandwidth(ASKED, kilobytes_per_s=10)):
         assert await _took_s(client, bytes(4000)) >= 0.3
 
     assert await line.is_well()
@@ -154,7 +154,7 @@ async def test_bandwidth_is_of_each_connection(line: Line) -> None:
 async def test_a_slowly_closed_connection_is_half_open(line: Line) -> None:
     client = await line.connect()
 
-    async with lasting(line.scene, SlowClose(ASKED, delay_ms=60_000)):
+    async with lasting(line.run, SlowClose(ASKED, delay_ms=60_000)):
         await client.say(WORD)
         assert await client.hear(len(WORD)) == WORD
         client.writer.close()
@@ -170,7 +170,7 @@ async def test_a_slowly_closed_connection_is_half_open(line: Line) -> None:
 async def test_a_blackhole_swallows_requests_and_accepts_connections(line: Line) -> None:
     client = await line.connect()
 
-    async with lasting(line.scene, Timeout(ASKED)):
+    async with lasting(line.run, Timeout(ASKED)):
         newer = await line.connect()
         for one in (client, newer):
             await one.say(WORD)
@@ -184,7 +184,7 @@ async def test_a_blackhole_swallows_requests_and_accepts_connections(line: Line)
 async def test_a_blackhole_of_answers_lets_requests_pass(line: Line) -> None:
     client = await line.connect()
 
-    async with lasting(line.scene, Timeout(ANSWERED)):
+    async with lasting(line.run, Timeout(ANSWERED)):
         await client.say(WORD)
         assert await client.hears_nothing()
         assert line.echo.heard == WORD
@@ -195,7 +195,7 @@ async def test_a_blackhole_of_answers_lets_requests_pass(line: Line) -> None:
 async def test_a_timeout_closes_a_connection_on_which_nothing_was_said(line: Line) -> None:
     client = await line.connect()
 
-    async with lasting(line.scene, Timeout(ASKED, close_after_ms=100)):
+    async with lasting(line.run, Timeout(ASKED, close_after_ms=100)):
         assert await client.end() == b""
 
 
@@ -204,7 +204,7 @@ async def test_a_connection_made_meanwhile_is_reset_at_its_first_word(line: Line
     await old.say(WORD)
     await old.hear(len(WORD))
 
-    async with lasting(line.scene, ResetPeer(ANSWERED)):
+    async with lasting(line.run, ResetPeer(ANSWERED)):
         new = await line.connect()
         await new.say(WORD)
         with pytest.raises(ConnectionResetError):
@@ -221,7 +221,7 @@ async def test_a_slicer_loses_nothing(line: Line) -> None:
     client = await line.connect()
     data = bytes(range(256)) * 4
 
-    async with lasting(line.scene, Slicer(ASKED, 64, 8, delay_us=2000)):
+    async with lasting(line.run, Slicer(ASKED, 64, 8, delay_us=2000)):
         await client.say(data)
         assert await client.hear(len(data)) == data
 
@@ -233,7 +233,7 @@ async def test_a_connection_ends_after_so_many_bytes_each_time(line: Line) -> No
     await old.say(WORD)
     await old.hear(len(WORD))
 
-    async with lasting(line.scene, LimitData(ASKED, limit_bytes=5)):
+    async with lasting(line.run, LimitData(ASKED, limit_bytes=5)):
         for client in (old, await line.connect()):
             line.echo.heard = b""
             with contextlib.suppress(ConnectionError):
@@ -247,7 +247,7 @@ async def test_a_connection_ends_after_so_many_bytes_each_time(line: Line) -> No
 async def test_a_link_that_is_down_refuses(line: Line) -> None:
     client = await line.connect()
 
-    async with lasting(line.scene, LinkDown(ASKED)):
+    async with lasting(line.run, LinkDown(ASKED)):
         assert await client.end() == b""
         with pytest.raises(ConnectionRefusedError):
             await line.connect()
@@ -257,8 +257,8 @@ async def test_a_link_that_is_down_refuses(line: Line) -> None:
 
 @pytest.mark.parametrize("fault", [Timeout(ASKED), Slicer(ASKED), LinkDown(ASKED)])
 async def test_to_heal_twice_is_to_heal(fault: Fault, line: Line) -> None:
-    async with lasting(line.scene, fault):
+    async with lasting(line.run, fault):
         pass
-    await fault.heal(line.scene)
+    await fault.heal(line.run)
 
     assert await line.is_well()

@@ -20,13 +20,14 @@ COMPACTED = {"cleanup.policy": "compact"}
 
 def found(*samples: NodeSample, is_damage_expected: bool = True) -> list[str]:
     """What is reported of these, each in a round of its own."""
-    told: list[str] = []
+    reported: list[str] = []
     watch = Watch(
-        report=lambda invariant, _: told.append(invariant), is_damage_expected=is_damage_expected
+        report=lambda invariant, _: reported.append(invariant),
+        is_damage_expected=is_damage_expected,
     )
     for sample in samples:
         watch.look({sample.node_id: sample})
-    return told
+    return reported
 
 
 def damaged(sample: NodeSample) -> NodeSample:
@@ -35,12 +36,12 @@ def damaged(sample: NodeSample) -> NodeSample:
 
 
 def test_nothing_is_reported_of_a_cluster_at_rest_and_what_was_judged_is_counted() -> None:
-    told: list[str] = []
-    watch = Watch(report=lambda invariant, _: told.append(invariant))
+    reported: list[str] = []
+    watch = Watch(report=lambda invariant, _: reported.append(invariant))
     for round_ in range(3):
         watch.look({node: a_sample(node, round_ + node / 10) for node in NODES} | {4: None})
 
-    assert told == []
+    assert reported == []
     assert watch.newest == an_image()
     assert watch.compared["samples"] == 9
     assert {one for one, times in watch.compared.items() if times} == {
@@ -221,11 +222,11 @@ def test_an_isr_of_later_or_of_another_epoch_is_not_the_leaders() -> None:
     waits: dict[str, Any] = {"isr": (1, 2), "maximal_isr": (1, 2)}
     known = an_image(isr=(1, 2))
     expanded = an_image(101, partition_epoch=9)
-    told: list[str] = []
-    watch = Watch(report=lambda invariant, _: told.append(invariant))
+    reported: list[str] = []
+    watch = Watch(report=lambda invariant, _: reported.append(invariant))
     late, early = a_sample(3, 1.3, expanded), a_sample(1, 1.2, known, **waits)
     watch.look({3: late, 1: early})
-    assert told == []
+    assert reported == []
 
     assert found(a_sample(3, 1.0, expanded), a_sample(1, 1.2, leader_epoch=4, **waits)) == []
     assert found(a_sample(1, 1.2, isr=(1, 2), maximal_isr=(1, 2), partition_epoch=9)) == []
@@ -291,13 +292,13 @@ def test_damage_is_reported_where_no_disk_was_touched() -> None:
 
 
 def test_the_same_is_told_once_and_not_without_end() -> None:
-    told: list[tuple[str, str]] = []
-    watch = Watch(report=lambda invariant, what: told.append((invariant, what)))
+    reported: list[tuple[str, str]] = []
+    watch = Watch(report=lambda invariant, what: reported.append((invariant, what)))
     for at in range(2 * REPORTS_MAX):
         watch.look({1: a_sample(1, float(at), tasks=5000 + max(0, at - 5))})
 
-    assert len(told) == REPORTS_MAX
-    assert len(set(told)) == REPORTS_MAX
+    assert len(reported) == REPORTS_MAX
+    assert len(set(reported)) == REPORTS_MAX
 
 
 def test_an_old_sample_that_comes_late_is_left_out() -> None:

@@ -1,16 +1,17 @@
-"""`tidelog` in this process, against a cluster in a dictionary; `dump-log`, and files for it."""
+"""`tidelog` in this process, against real nodes on virtual time; `dump-log`, and files for it."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import Closable, Run, command_runner
+from tests.cli.commands import CommandCluster, Run, command_runner, without_logs
 from tests.cli.dumps import KAFKA, Done, Dump, open_log
-from tests.client.fake_cluster import BOOTSTRAP
+from tests.client.real_cluster import BOOTSTRAP
 
 from tidelog.cli.main import main
 from tidelog.client import ports
@@ -18,16 +19,23 @@ from tidelog.core.system import SystemDisk
 
 
 @pytest.fixture
-def cluster() -> Closable:
-    return Closable()
+def cluster(request: pytest.FixtureRequest) -> Iterator[CommandCluster]:
+    """Nodes that serve; its parameter, if any, is options of `RealCluster`."""
+    with without_logs():
+        cluster = CommandCluster(**getattr(request, "param", {}))
+        yield cluster
+        cluster.close()
 
 
 @pytest.fixture
 def run(
-    cluster: Closable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    cluster: CommandCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> Run:
     """Runs `tidelog` in this process, its transport being the cluster."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: cluster.nodes)
+    monkeypatch.setattr(asyncio, "run", cluster.run)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
     return command_runner(monkeypatch, capfdbinary)
 

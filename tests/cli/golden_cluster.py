@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import io
-import logging
 import os
 import re
 import shlex
 import sys
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterator
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
-import structlog
+from tests.cli.commands import without_logs
 from tests.cluster_view import ClusterView
 
 from tidelog.cli import input_lines
 from tidelog.cli.main import main
 from tidelog.client import ports
+from tidelog.client.arrow import tables
 from tidelog.simulation.cluster.cluster import SimCluster, SimClusterConfig
 
 T = TypeVar("T")
@@ -46,6 +47,36 @@ def parse(text: str) -> list[Invocation]:
         outcome = tuple(one for one in rest if not one.startswith("< "))
         found.append(Invocation(line, stdin, outcome))
     return found
+
+
+class VirtualThread:
+    """The `LoopThread` of readers of tables, on virtual time: callers take turns."""
+
+    turn = threading.Lock()
+
+    def __init__(self, cluster: GoldenCluster) -> None:
+        self._cluster = cluster
+
+    def __enter__(self) -> VirtualThread:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing runs between two turns."""
+
+    def iterate(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
+        """See `LoopThread.iterate`."""
+        try:
+            while (item := self._drive(anext(items, None))) is not None:
+                yield item
+        finally:
+            self._drive(items.aclose())
+
+    def _drive(self, work: Awaitable[T]) -> T:
+        async def awaited() -> T:
+            return await work
+
+        with self.turn:
+            return self._cluster.drive(awaited())
 
 
 class GoldenCluster:
@@ -97,8 +128,12 @@ class GoldenCluster:
 @contextmanager
 def golden_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GoldenCluster]:
     """A cluster whose clients are on its virtual time."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    cluster = GoldenCluster(folder)
+    with without_logs(), closing(GoldenCluster(folder)) as cluster:
+        _put_in_place(cluster, folder, monkeypatch)
+        yield cluster
+
+
+def _put_in_place(cluster: GoldenCluster, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = cluster._sim.client
 
     async def read(fd: int) -> bytes:
@@ -108,17 +143,13 @@ def golden_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Go
         """The transport of all commands stays open."""
 
     monkeypatch.setattr(client.transport, "close", close, raising=False)
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: client.transport)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: client.transport)
     monkeypatch.setattr(ports, "SystemClock", lambda: client.clock)
     monkeypatch.setattr(ports, "SystemRandom", lambda: client.random)
     monkeypatch.setattr(asyncio, "run", cluster.drive)
     monkeypatch.setattr(input_lines, "_read", read)
+    monkeypatch.setattr(tables, "LoopThread", lambda: VirtualThread(cluster))
     monkeypatch.setattr(sys, "stdin", sys.stdin)
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", "node-1:9192,node-2:9192,node-3:9192")
     monkeypatch.chdir(folder)
-    try:
-        yield cluster
-    finally:
-        cluster.close()
-        structlog.reset_defaults()

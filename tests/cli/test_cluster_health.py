@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.commands import Closable, Run
+from tests.cli.commands import CommandCluster, Run
 
 from tidelog.cli.cluster_health import NAMES_SHOWN_MAX, State, reasons_of
 from tidelog.cli.partition_states import is_under_min_isr
@@ -76,13 +76,13 @@ def test_a_topic_with_fewer_replicas_than_required_needs_all_of_them() -> None:
 
 
 def test_addresses_after_the_command_come_before_those_before_it_and_the_variable(
-    cluster: Closable, run: Run
+    cluster: CommandCluster, run: Run
 ) -> None:
     cluster.create("t")
     before = run("-b", "node3:9192", "topics", "list", "--names")
     assert (before.code, before.stdout) == (0, b"t\n")
-    assert {address for address, _, _ in cluster.calls} == {"node3:9192"}
-    cluster.calls.clear()
+    assert {address for address, _, _ in cluster.nodes.calls} == {"node3:9192"}
+    cluster.nodes.calls.clear()
     for name in ("-b", "--brokers", "--bootstrap-server", "--bootstrap"):
         assert run("-b", "node3:9192", "topics", "list", "--names", name, "node2:9192").code == 0
-    assert {address for address, _, _ in cluster.calls} == {"node2:9192"}
+    assert {address for address, _, _ in cluster.nodes.calls} == {"node2:9192"}

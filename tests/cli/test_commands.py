@@ -1,4 +1,4 @@
-"""The commands that talk to a cluster, against one in a dictionary: output, errors, exit codes."""
+"""The commands that talk to a cluster, against real nodes: output, errors, exit codes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import Closable, Done, Run
-from tests.client.fake_cluster import Mishap, encoded
+from tests.cli.commands import CommandCluster, Done, Run
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import encoded
 
 from tidelog.cli.main import main
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 
 
-def test_every_line_is_a_record_split_at_newlines_only(cluster: Closable, run: Run) -> None:
+def test_every_line_is_a_record_split_at_newlines_only(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     done = run("produce", "t", stdin=b"a\n\nb\r\x0b\x85c\nlast")
     assert done == Done(0, b"", "4 records acknowledged\n")
@@ -24,7 +25,7 @@ def test_every_line_is_a_record_split_at_newlines_only(cluster: Closable, run: R
 
 
 def test_many_lines_from_a_file_arrive_in_order(
-    cluster: Closable, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: CommandCluster, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.create("t")
     lines = [b"line %d" % n for n in range(50_000)]
@@ -38,14 +39,16 @@ def test_many_lines_from_a_file_arrive_in_order(
     assert cluster.values("t") == [lines]
 
 
-def test_key_is_what_stands_before_the_separator(cluster: Closable, run: Run) -> None:
+def test_key_is_what_stands_before_the_separator(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     assert run("produce", "t", "--key-separator", ":", stdin=b"k:v:w\nplain\n:x\n").code == 0
-    pairs = [(r.key, r.value) for r in cluster.topics["t"].partitions[0].records()]
+    pairs = [(r.key, r.value) for r in cluster.records("t")]
     assert pairs == [(b"k", b"v:w"), (None, b"plain"), (b"", b"x")]
 
 
-def test_partition_and_acks_and_compression_are_passed_on(cluster: Closable, run: Run) -> None:
+def test_partition_and_acks_and_compression_are_passed_on(
+    cluster: CommandCluster, run: Run
+) -> None:
     cluster.create("t", partitions=3)
     arguments = ("--partition", "2", "--acks", "1", "--compression", "zstd")
     assert run("produce", "t", *arguments, stdin=b"x\n" * 1000).code == 0
@@ -58,10 +61,10 @@ def test_partition_and_acks_and_compression_are_passed_on(cluster: Closable, run
     [(b"a\nb\n", "2 records were not acknowledged: "), (b"a\n", "1 record was not acknowledged: ")],
 )
 def test_records_that_were_refused_make_the_exit_code_1(
-    cluster: Closable, run: Run, lines: bytes, sentence: str
+    cluster: CommandCluster, run: Run, lines: bytes, sentence: str
 ) -> None:
     cluster.create("t")
-    cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_TIMESTAMP))
+    cluster.nodes.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_TIMESTAMP))
     done = run("produce", "t", stdin=lines)
     assert done.code == 1
     error, last = done.stderr.splitlines()
@@ -69,7 +72,7 @@ def test_records_that_were_refused_make_the_exit_code_1(
     assert last == "0 records acknowledged"
 
 
-def test_line_without_end_is_refused(cluster: Closable, run: Run) -> None:
+def test_line_without_end_is_refused(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     done = run("produce", "t", stdin=b"good\n" + b"x" * 3_000_000)
     assert done.code == 1
@@ -77,28 +80,30 @@ def test_line_without_end_is_refused(cluster: Closable, run: Run) -> None:
     assert done.stderr.endswith("\n1 record acknowledged\n")
 
 
-def test_consume_writes_value_bytes_and_newlines_only(cluster: Closable, run: Run) -> None:
-    cluster.create("t").partitions[0].append(encoded([b"a", b"", b"\xff\x00"]))
+def test_consume_writes_value_bytes_and_newlines_only(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t")
+    cluster.append("t", 0, [encoded([b"a", b"", b"\xff\x00"])])
     done = run("consume", "t", "--from-beginning", "--timeout", "0.05")
     assert done == Done(0, b"a\n\n\xff\x00\n", "")
 
 
-def test_consume_stops_after_the_records_asked_for(cluster: Closable, run: Run) -> None:
-    cluster.create("t").partitions[0].append(encoded([b"%d" % n for n in range(10)]))
+def test_consume_stops_after_the_records_asked_for(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t")
+    cluster.append("t", 0, [encoded([b"%d" % n for n in range(10)])])
     assert run("consume", "t", "--from-beginning", "--max-records", "3").stdout == b"0\n1\n2\n"
     assert run("consume", "t", "--max-records", "0").stdout == b""
 
 
-def test_consume_starts_at_the_end_unless_told(cluster: Closable, run: Run) -> None:
-    cluster.create("t").partitions[0].append(encoded([b"old"]))
+def test_consume_starts_at_the_end_unless_told(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t")
+    cluster.append("t", 0, [encoded([b"old"])])
     assert run("consume", "t", "--timeout", "0.05") == Done(0, b"", "")
 
 
-def test_consume_starts_at_a_time(cluster: Closable, run: Run) -> None:
-    state = cluster.create("t", partitions=2).partitions[1]
-    for hour in range(3):
-        record = Record(0, hour * 3_600_000, None, b"hour %d" % hour)
-        state.append(encode_batch([record]))
+def test_consume_starts_at_a_time(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t", partitions=2)
+    hours = [Record(0, hour * 3_600_000, None, b"hour %d" % hour) for hour in range(3)]
+    cluster.append("t", 1, [encode_batch([hour]) for hour in hours])
     arguments = ("consume", "t", "--timeout", "0.05", "--from-time")
     assert run(*arguments, "1970-01-01T01:00Z") == Done(0, b"hour 1\nhour 2\n", "")
     assert run(*arguments, "1970-01-01T02:00:00.001+00:00").stdout == b""
@@ -111,10 +116,11 @@ def test_consume_starts_at_a_time(cluster: Closable, run: Run) -> None:
     [("2", [b"3", b"3", b"4", b"4"]), ("4", 2 * [b"1", b"2", b"3", b"4"]), ("0", [])],
 )
 def test_consume_starts_before_the_end_of_each_partition(
-    tail: str, expected: list[bytes], cluster: Closable, run: Run
+    tail: str, expected: list[bytes], cluster: CommandCluster, run: Run
 ) -> None:
-    for state in cluster.create("t", partitions=2).partitions:
-        state.append(encoded([b"%d" % n for n in range(5)]))
+    cluster.create("t", partitions=2)
+    for number in range(2):
+        cluster.append("t", number, [encoded([b"%d" % n for n in range(5)])])
     done = run("consume", "t", "--timeout", "0.05", "--tail", tail)
     assert (done.code, sorted(done.stdout.split())) == (0, sorted(expected))
 
@@ -126,10 +132,13 @@ def test_consume_starts_in_one_way_only(other: tuple[str, ...], run: Run) -> Non
     assert "only one of" in done.stderr
 
 
-def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
-    state = cluster.create("t", partitions=2).partitions[1]
-    state.append(encode_batch([Record(0, 1234, "ä".encode(), b"\xff", (("h", b"x"),))]))
-    state.append(encode_batch([Record(0, 1234, None, None, (("h", None),))]))
+def test_json_tells_text_from_bytes(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t", partitions=2)
+    records = [
+        Record(0, 1234, "ä".encode(), b"\xff", (("h", b"x"),)),
+        Record(0, 1234, None, None, (("h", None),)),
+    ]
+    cluster.append("t", 1, [encode_batch(records)])
     arguments = ("--from-beginning", "--partition", "1", "--json", "--timeout", "0.05")
     first, second = map(json.loads, run("consume", "t", *arguments).stdout.splitlines())
     assert first == {
@@ -146,8 +155,8 @@ def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
     assert second["headers"] == [{"key": "h", "value": None}]
 
 
-def test_a_topic_gets_more_partitions(cluster: Closable, run: Run) -> None:
-    cluster.create("t", partitions=2)
+def test_a_topic_gets_more_partitions(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t", partitions=2, replicas=1)
     done = run("topics", "alter", "t", "--partitions", "5", "--replica-assignment", "1,2,3,1,2")
     assert (done.code, done.stdout) == (0, b"t has 5 partitions now\n")
     (asked,) = cluster.requests("CreatePartitions")[0].topics
@@ -158,18 +167,18 @@ def test_a_topic_gets_more_partitions(cluster: Closable, run: Run) -> None:
     assert (bad.code, "broker ids" in bad.stderr) == (2, True)
 
 
-def test_a_topic_is_created_on_the_brokers_named(cluster: Closable, run: Run) -> None:
+def test_a_topic_is_created_on_the_brokers_named(cluster: CommandCluster, run: Run) -> None:
     assert run("topics", "create", "t", "--replica-assignment", "3:1,1:2").code == 0
     (asked,) = cluster.requests("CreateTopics")[0].topics
     assert [list(one.broker_ids) for one in asked.assignments] == [[3, 1], [1, 2]]
     assert (asked.partitions, asked.replication_factor) == (0, 0)
 
 
-def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run: Run) -> None:
+def test_topics_are_created_listed_described_and_deleted(cluster: CommandCluster, run: Run) -> None:
     created = run("topics", "create", "t", "--partitions", "2", "--replication-factor", "1")
     assert (created.code, created.stderr) == (0, "")
     assert run("topics", "list", "--names").stdout == b"t\n"
-    cluster.move("t", 1, leader_id=None)
+    cluster.kill(cluster.nodes.topics["t"].partitions[1].leader_id or 0)
     described = json.loads(run("topics", "describe", "t", "--json").stdout)
     assert list(described) == ["name", "topic_id", "configs", "partitions"]
     assert described["partitions"][1]["leader"] is None
@@ -184,20 +193,21 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert run("topics", "list", "--names").stdout == b""
 
 
-def test_of_topics_deleted_each_has_its_line(cluster: Closable, run: Run) -> None:
+def test_of_topics_deleted_each_has_its_line(cluster: CommandCluster, run: Run) -> None:
     cluster.create("a")
     cluster.create("b")
     done = run("topics", "delete", "a", "nosuch", "b")
     assert (done.code, done.stdout) == (1, b"deleted a\ndeleted b\n")
     assert done.stderr.startswith("nosuch: ")
-    assert cluster.topics == {}
+    assert cluster.nodes.topics == {}
 
 
-def test_partitions_that_refuse_a_deletion_are_named(cluster: Closable, run: Run) -> None:
-    for state in cluster.create("t", partitions=2).partitions:
-        state.append(encoded([b"a"]))
+def test_partitions_that_refuse_a_deletion_are_named(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t", partitions=2)
+    for number in range(2):
+        cluster.append("t", number, [encoded([b"a"])])
     refusal = Mishap("DeleteRecords", code=common_pb2.OFFSET_OUT_OF_RANGE)
-    cluster.mishaps.append(refusal)
+    cluster.nodes.mishaps.append(refusal)
     done = run("topics", "delete-records", "t", "--before", "1")
     assert done.code == 1
     (refused,), (deleted,) = done.stderr.splitlines(), done.stdout.decode().splitlines()
@@ -205,17 +215,18 @@ def test_partitions_that_refuse_a_deletion_are_named(cluster: Closable, run: Run
     assert deleted.endswith("begins at offset 1")
 
 
-def test_records_are_deleted_below_an_offset(cluster: Closable, run: Run) -> None:
-    for state in cluster.create("t", partitions=3).partitions:
-        state.append(encoded([b"a", b"b", b"c"]))
+def test_records_are_deleted_below_an_offset(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t", partitions=3)
+    for number in range(3):
+        cluster.append("t", number, [encoded([b"a", b"b", b"c"])])
     done = run("topics", "delete-records", "t", "--before", "2", "--partition", "1")
     assert done == Done(0, b"t-1 begins at offset 2\n", "")
-    assert [state.start_offset for state in cluster.topics["t"].partitions] == [0, 2, 0]
+    assert [one.start_offset for one in cluster.nodes.topics["t"].partitions] == [0, 2, 0]
     assert run("topics", "delete-records", "t", "--before", "-1").code == 0
-    assert [state.start_offset for state in cluster.topics["t"].partitions] == [3, 3, 3]
+    assert [one.start_offset for one in cluster.nodes.topics["t"].partitions] == [3, 3, 3]
 
 
-def test_configs_are_set_described_and_deleted(cluster: Closable, run: Run) -> None:
+def test_configs_are_set_described_and_deleted(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     done = run("configs", "set", "t", "segment.bytes=1000", "retention.ms=-1")
     assert done == Done(0, b"set segment.bytes=1000, retention.ms=-1 of t\n", "")
@@ -234,16 +245,19 @@ def test_configs_are_set_described_and_deleted(cluster: Closable, run: Run) -> N
     done = run("configs", "delete", "t", "segment.bytes", "retention.ms")
     assert done == Done(0, b"deleted segment.bytes, retention.ms of t\n", "")
     assert run("configs", "delete", "--cluster", "flush.ms").code == 0
-    assert cluster.configs == {"t": {}, "": {"retention.ms": "7"}}
+    assert cluster.nodes.image.topics["t"].configs == {}
+    assert cluster.nodes.image.cluster_configs == {"retention.ms": "7"}
 
 
-def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable, run: Run) -> None:
+def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(
+    cluster: CommandCluster, run: Run
+) -> None:
     cluster.create("t")
     nothing = run("configs", "describe", "t")
     assert nothing == Done(
         0, b"nothing is set: all 21 configs are at their defaults, see --all\n", ""
     )
-    cluster.configs = {"t": {"segment.bytes": "1000"}}
+    assert run("configs", "set", "t", "segment.bytes=1000").code == 0
     assert run("configs", "describe", "t").stdout.decode().splitlines() == [
         "key\tvalue\tsource\tdefault",
         "segment.bytes\t1000\tDYNAMIC_TOPIC_CONFIG\t1073741824",
@@ -275,12 +289,12 @@ def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable
     ],
 )
 def test_wrong_usage_of_configs_has_exit_code_2_and_asks_nobody(
-    cluster: Closable, run: Run, arguments: tuple[str, ...]
+    cluster: CommandCluster, run: Run, arguments: tuple[str, ...]
 ) -> None:
     done = run("configs", *arguments)
     assert done.code == 2
     assert "Usage: " in done.stderr
-    assert not cluster.calls
+    assert not cluster.nodes.calls
 
 
 @pytest.mark.parametrize(
@@ -298,7 +312,7 @@ def test_wrong_usage_of_configs_has_exit_code_2_and_asks_nobody(
     ],
 )
 def test_error_is_one_line_and_exit_code_1(
-    cluster: Closable, run: Run, arguments: tuple[str, ...], message: str
+    cluster: CommandCluster, run: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     cluster.create("old")
     done = run(*arguments)
@@ -308,8 +322,8 @@ def test_error_is_one_line_and_exit_code_1(
     assert done.stderr.startswith("tidelog: ")
 
 
-def test_unreachable_cluster_is_said(cluster: Closable, run: Run) -> None:
-    cluster.alive = dict.fromkeys(cluster.alive, False)
+def test_unreachable_cluster_is_said(cluster: CommandCluster, run: Run) -> None:
+    cluster.cut_off()
     done = run("topics", "list")
     assert done.code == 1
     assert "no broker answers at node1:9192" in done.stderr
@@ -328,13 +342,14 @@ def test_help_lists_every_command(run: Run) -> None:
 
 
 def test_a_reader_that_left_is_no_error(
-    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+    cluster: CommandCluster, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster.create("t").partitions[0].append(encoded([b"x"]))
+    cluster.create("t")
+    cluster.append("t", 0, [encoded([b"x"])])
 
     def leave(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
     monkeypatch.setattr("tidelog.cli.reading._write", leave)
-    monkeypatch.setattr("tidelog.cli.consume.os.dup2", lambda *_: None)
+    monkeypatch.setattr("tidelog.cli.pipes.os.dup2", lambda *_: None)
     assert run("consume", "t", "--from-beginning", "--timeout", "1") == Done(0, b"", "")

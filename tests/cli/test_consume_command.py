@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.commands import Closable, Run
-from tests.client.fake_cluster import encoded
-from tests.client.fake_partition import FakePartition
+from tests.cli.commands import CommandCluster, Run
+from tests.client.real_cluster import encoded
+from tests.client.topic_changes import add_partitions
 
 from tidelog.cli import reading
 from tidelog.cli.record_format import InvalidFormatError, compiled_format
@@ -15,9 +15,11 @@ from tidelog.records.records import Record, encode_batch
 START = ("-o", "earliest", "-e")
 
 
-def fill(cluster: Closable, topic: str, *, partitions: int = 1, records: int = 3) -> None:
-    for number, state in enumerate(cluster.create(topic, partitions=partitions).partitions):
-        state.append(encoded([b"%s-%d-%d" % (topic.encode(), number, n) for n in range(records)]))
+def fill(cluster: CommandCluster, topic: str, *, partitions: int = 1, records: int = 3) -> None:
+    cluster.create(topic, partitions=partitions)
+    for number in range(partitions):
+        values = [b"%s-%d-%d" % (topic.encode(), number, n) for n in range(records)]
+        cluster.append(topic, number, [encoded(values)])
 
 
 @pytest.mark.parametrize(
@@ -35,42 +37,44 @@ def fill(cluster: Closable, topic: str, *, partitions: int = 1, records: int = 3
     ],
 )
 def test_consume_starts_where_it_is_asked_to_and_exits_at_the_end(
-    cluster: Closable, run: Run, offset: str, expected: list[int]
+    cluster: CommandCluster, run: Run, offset: str, expected: list[int]
 ) -> None:
     fill(cluster, "t")
     done = run("consume", "t", "--offset", offset, "--exit-at-end")
     assert (done.code, done.stdout.split()) == (0, [b"t-0-%d" % n for n in expected])
 
 
-def test_consume_starts_at_times_in_both_notations(cluster: Closable, run: Run) -> None:
-    state = cluster.create("t").partitions[0]
-    for hour in range(3):
-        state.append(encode_batch([Record(0, hour * 3_600_000, None, b"hour %d" % hour)]))
+def test_consume_starts_at_times_in_both_notations(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t")
+    hours = [Record(0, hour * 3_600_000, None, b"hour %d" % hour) for hour in range(3)]
+    cluster.append("t", 0, [encode_batch([hour]) for hour in hours])
     for offset in ("time:1970-01-01T01:00Z", "s@3600000"):
         assert run("consume", "t", "-o", offset, "-e").stdout == b"hour 1\nhour 2\n"
 
 
-def test_an_offset_below_the_log_start_is_the_log_start(cluster: Closable, run: Run) -> None:
+def test_an_offset_below_the_log_start_is_the_log_start(cluster: CommandCluster, run: Run) -> None:
     fill(cluster, "t")
-    cluster.topics["t"].partitions[0].start_offset = 2
+    cluster.delete_before("t", 0, 2)
     assert run("consume", "t", "-o", "0", "-e").stdout == b"t-0-2\n"
 
 
-def test_chosen_partitions_of_several_topics_are_read(cluster: Closable, run: Run) -> None:
+def test_chosen_partitions_of_several_topics_are_read(cluster: CommandCluster, run: Run) -> None:
     fill(cluster, "t", partitions=3, records=1)
     fill(cluster, "u", partitions=3, records=1)
     done = run("consume", "t", "-t", "u", "--partitions", "0,2", *START)
     assert sorted(done.stdout.split()) == [b"t-0-0", b"t-2-0", b"u-0-0", b"u-2-0"]
 
 
-def test_a_pattern_reads_the_topics_that_match(cluster: Closable, run: Run) -> None:
+def test_a_pattern_reads_the_topics_that_match(cluster: CommandCluster, run: Run) -> None:
     for topic in ("orders.eu", "orders.us", "ordersXeu", "my-orders.eu", "x.y", "xay"):
         fill(cluster, topic, records=1)
     done = run("consume", r"^orders\.", "x.y", *START)
     assert sorted(done.stdout.split()) == [b"orders.eu-0-0", b"orders.us-0-0", b"x.y-0-0"]
 
 
-def test_a_pattern_without_topics_is_an_error_only_at_the_end(cluster: Closable, run: Run) -> None:
+def test_a_pattern_without_topics_is_an_error_only_at_the_end(
+    cluster: CommandCluster, run: Run
+) -> None:
     fill(cluster, "t")
     done = run("consume", "^no", "-e")
     assert (done.code, done.stderr) == (1, "tidelog: no topic matches ^no\n")
@@ -79,41 +83,44 @@ def test_a_pattern_without_topics_is_an_error_only_at_the_end(cluster: Closable,
 
 
 def test_partitions_added_later_are_read(
-    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+    cluster: CommandCluster, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "NEW_PARTITIONS_MS", 10)
     fill(cluster, "t", records=1)
     write = reading._write
 
+    async def add() -> None:
+        await add_partitions(cluster.nodes, "t", 2)
+        await cluster.nodes.topics["t"].partitions[1].append(encoded([b"late"]))
+
     def write_and_add(*arguments: object) -> None:
-        if len(cluster.topics["t"].partitions) == 1:
-            cluster.topics["t"].partitions.append(FakePartition(2))
-            cluster.topics["t"].partitions[1].append(encoded([b"late"]))
+        if len(cluster.nodes.topics["t"].partitions) == 1:
+            cluster.nodes.beside(add())
         write(*arguments)  # type: ignore[arg-type]  # as they came
 
     monkeypatch.setattr(reading, "_write", write_and_add)
-    assert run("consume", "t", "-o", "earliest", "-c", "2").stdout == b"t-0-0\nlate\n"
+    done = run("consume", "t", "-o", "earliest", "-c", "2", "--timeout", "1m")
+    assert done.stdout == b"t-0-0\nlate\n"
 
 
 def test_records_that_arrive_after_the_start_are_not_printed_at_the_end(
-    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+    cluster: CommandCluster, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cluster, "t")
     ends = reading._ends
 
     async def ends_and_append(*arguments: object) -> object:
         found = await ends(*arguments)  # type: ignore[arg-type]  # as they came
-        cluster.topics["t"].partitions[0].append(encoded([b"late"]))
+        await cluster.nodes.topics["t"].partitions[0].append(encoded([b"late"]))
         return found
 
     monkeypatch.setattr(reading, "_ends", ends_and_append)
     assert run("consume", "t", *START).stdout == b"t-0-0\nt-0-1\nt-0-2\n"
 
 
-def test_forms_of_output(cluster: Closable, run: Run) -> None:
-    state = cluster.create("t").partitions[0]
-    state.append(encode_batch([Record(0, 5, b"k", b"v", (("h", b"x"), ("n", None)))]))
-    state.append(encode_batch([Record(0, 6, None, None)]))
+def test_forms_of_output(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t")
+    records = [Record(0, 5, b"k", b"v", (("h", b"x"), ("n", None))), Record(0, 6, None, None)]
+    cluster.append("t", 0, [encode_batch(records)])
     for arguments, expected in {
         ("--format", r"%t %p %o %T %k %v\n"): b"t 0 0 5 k v\nt 0 1 6  \n",
         ("-f", r"%K:%S:%h:%s%%\x21\t\\\0", "-Z"): b"1:1:h=x,n=NULL:v%!\t\\\0-1:-1::NULL%!\t\\\0",
@@ -147,16 +154,17 @@ def test_a_format_with_an_unknown_letter_is_refused(run: Run, text: str) -> None
     ],
 )
 def test_wrong_usage_has_exit_code_2_and_asks_nobody(
-    cluster: Closable, run: Run, arguments: tuple[str, ...], message: str
+    cluster: CommandCluster, run: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     done = run("consume", *arguments)
     assert (done.code, message in done.stderr) == (2, True)
-    assert not cluster.calls
+    assert not cluster.nodes.calls
 
 
 def test_a_topic_that_does_not_exist_is_an_error_and_is_not_created(
-    cluster: Closable, run: Run
+    cluster: CommandCluster, run: Run
 ) -> None:
     done = run("consume", "no")
-    assert (done.code, done.stderr) == (1, "tidelog: topic 'no' does not exist\n")
-    assert cluster.topics == {}
+    assert (done.code, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("tidelog: topic 'no' does not exist")
+    assert cluster.nodes.topics == {}

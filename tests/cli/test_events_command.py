@@ -1,7 +1,8 @@
-"""`tidelog events`: output and exit codes, against the journals of nodes in a dictionary."""
+"""`tidelog events`: output and exit codes, against journals whose clock is set."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
-from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP
+from tests.virtual_loop import run_virtual
 
 from tidelog.cli.main import main
 from tidelog.client import ports
@@ -17,7 +19,9 @@ from tidelog.core.errors import UnreachableError
 from tidelog.core.journal import Event, Kind
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.node.journal.node_journal import NodeJournal
+from tidelog.v1.admin_pb2 import DescribeClusterResponse
 from tidelog.v1.metadata_records_pb2 import BrokerFencingRecord, MetadataBatch, MetadataRecord
+from tidelog.v1.methods import DESCRIBE_CLUSTER, LIST_EVENTS
 
 BASE_MS = 1_700_000_000_000
 LED = Event(
@@ -70,11 +74,11 @@ class Clock:
         return self.now_ms / 1000
 
 
-class Journals(FakeCluster):
-    """Nodes with journals; all that happens goes by `clock`."""
+class Journals:
+    """Nodes that know each other, with journals; all that happens goes by `clock`."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.dead: set[int] = set()
         self.clock = Clock()
         self.journals = {
             one: NodeJournal(node_id=one, clock=self.clock, size_max=5000, bytes_max=1 << 22)
@@ -86,11 +90,16 @@ class Journals(FakeCluster):
         """Nothing to release."""
 
     async def call(self, address: str, method: Any, request: Any, *, timeout_ms: int) -> Any:
-        if method.name != "ListEvents":
-            return await super().call(address, method, request, timeout_ms=timeout_ms)
+        del timeout_ms
         node_id = next(one for one, known in ADDRESSES.items() if known == address)
-        if not self.alive[node_id]:
+        if node_id in self.dead:
             raise UnreachableError("gone")
+        if method is DESCRIBE_CLUSTER:
+            described = DescribeClusterResponse()
+            for one, known in ADDRESSES.items():
+                described.brokers.add(broker_id=one, address=known)
+            return described
+        assert method is LIST_EVENTS
         if self.on_page is not None:
             self.on_page()
         return self.journals[node_id].list_events(request)
@@ -111,7 +120,8 @@ def run(
     cluster: Journals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
     """Runs `tidelog events` in this process."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: cluster)
+    monkeypatch.setattr(asyncio, "run", run_virtual)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
 
     def run_command(*arguments: str) -> Done:
@@ -205,12 +215,11 @@ def test_a_node_that_does_not_answer_is_named_and_no_cluster_is_an_error(
     cluster: Journals, run: Run
 ) -> None:
     cluster.note(LED, 1, 2)
-    cluster.alive[1] = False
+    cluster.dead = {1}
     done = run("--json")
     assert (done.code, done.stderr) == (0, "node 1 does not answer\n")
     assert done.lines[0]["nodes"] == [2]
-    for one in cluster.alive:
-        cluster.alive[one] = False
+    cluster.dead = set(ADDRESSES)
     done = run()
     assert done.code == 1
     assert done.stderr.startswith("tidelog: no broker answers at")
@@ -246,5 +255,5 @@ def test_a_batch_is_told_by_when_it_was_decided(cluster: Journals, run: Run) -> 
     for one in (1, 2):
         journal = cluster.journals[one]
         journal.on_batch(EMPTY_IMAGE, batch, 12)
-    (told,) = run("--json").lines
-    assert (told["time_ms"], told["nodes"], told["broker_id"]) == (BASE_MS - 5, [1, 2], 4)
+    (line,) = run("--json").lines
+    assert (line["time_ms"], line["nodes"], line["broker_id"]) == (BASE_MS - 5, [1, 2], 4)

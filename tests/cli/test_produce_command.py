@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.cli.commands import Closable, Run
-from tests.client.fake_cluster import encoded
+from tests.cli.commands import CommandCluster, Run
+from tests.client.real_cluster import encoded
 
 from tidelog.cli import produce
 from tidelog.cli.record_json import InputRecord, record_as_json, record_of_json
@@ -19,36 +19,32 @@ from tidelog.records.compression import Codec
 from tidelog.records.records import Record, encode_batch
 
 
-def records(cluster: Closable, topic: str) -> list[Record]:
-    return [r for state in cluster.topics[topic].partitions for r in state.records()]
-
-
-def test_headers_and_a_key_are_those_of_every_record(cluster: Closable, run: Run) -> None:
+def test_headers_and_a_key_are_those_of_every_record(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     arguments = ("-H", "a=1=2", "--header", "b=", "-H", "null", "-k", "key")
     done = run("produce", "t", *arguments, stdin=b"x\ny\n")
     assert (done.code, done.stderr) == (0, "2 records acknowledged\n")
-    assert [(r.key, r.value, r.headers) for r in records(cluster, "t")] == [
+    assert [(r.key, r.value, r.headers) for r in cluster.records("t")] == [
         (b"key", value, (("a", b"1=2"), ("b", b""), ("null", None))) for value in (b"x", b"y")
     ]
 
 
-def test_an_empty_value_is_a_tombstone_only_with_null(cluster: Closable, run: Run) -> None:
+def test_an_empty_value_is_a_tombstone_only_with_null(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     for null in ((), ("-Z",)):
         assert run("produce", "t", "-K", ":", *null, stdin=b"k:\n:v\n").code == 0
-    pairs = [(r.key, r.value) for r in records(cluster, "t")]
+    pairs = [(r.key, r.value) for r in cluster.records("t")]
     assert pairs == [(b"k", b""), (b"", b"v"), (b"k", None), (None, b"v")]
 
 
-def test_records_are_split_at_another_delimiter(cluster: Closable, run: Run) -> None:
+def test_records_are_split_at_another_delimiter(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     assert run("produce", "t", "-D", r"\0", stdin=b"a\nb\0c\0").code == 0
     assert cluster.values("t") == [[b"a\nb", b"c"]]
 
 
 def test_a_file_is_read_instead_of_standard_input(
-    cluster: Closable, run: Run, tmp_path: Path
+    cluster: CommandCluster, run: Run, tmp_path: Path
 ) -> None:
     cluster.create("t")
     (tmp_path / "lines").write_bytes(b"a\nb")
@@ -61,7 +57,9 @@ def test_a_file_is_read_instead_of_standard_input(
     assert "missing: No such file or directory" in missing.stderr
 
 
-def test_what_consume_prints_as_json_is_produced_byte_for_byte(cluster: Closable, run: Run) -> None:
+def test_what_consume_prints_as_json_is_produced_byte_for_byte(
+    cluster: CommandCluster, run: Run
+) -> None:
     originals = [
         Record(0, 1, b"k", b"v", (("h", b"x"), ("h", None), ("b", b"\xff"))),
         Record(0, 2, None, None),
@@ -69,14 +67,13 @@ def test_what_consume_prints_as_json_is_produced_byte_for_byte(cluster: Closable
         Record(0, 4, b"\xff\x00", b"\xfe"),
         Record(0, 5, 'ä\u2028\n"'.encode(), b"eHg="),
     ]
-    cluster.create("a").partitions[0].append(encode_batch(originals[:1]))
-    for one in originals[1:]:
-        cluster.topics["a"].partitions[0].append(encode_batch([one]))
+    cluster.create("a")
+    cluster.append("a", 0, [encode_batch([one]) for one in originals])
     printed = run("consume", "a", "--json", "--offset", "earliest", "--exit-at-end")
     assert printed.code == 0
     cluster.create("b")
     assert run("produce", "b", "--json", stdin=printed.stdout).code == 0
-    copies = [(r.timestamp, r.key, r.value, r.headers) for r in records(cluster, "b")]
+    copies = [(r.timestamp, r.key, r.value, r.headers) for r in cluster.records("b")]
     assert copies == [(r.timestamp, r.key, r.value, r.headers) for r in originals]
 
 
@@ -119,7 +116,7 @@ def test_every_record_survives_json(
     ],
 )
 def test_a_line_that_is_no_record_is_named(
-    cluster: Closable, run: Run, line: bytes, message: str
+    cluster: CommandCluster, run: Run, line: bytes, message: str
 ) -> None:
     cluster.create("t")
     done = run("produce", "t", "--json", stdin=b'{"value": "good"}\n' + line + b"\n")
@@ -129,14 +126,15 @@ def test_a_line_that_is_no_record_is_named(
     assert last == "1 record acknowledged"
 
 
-def test_a_topic_that_producing_created_is_said(cluster: Closable, run: Run) -> None:
+def test_a_topic_that_producing_created_is_said(cluster: CommandCluster, run: Run) -> None:
     done = run("produce", "new", stdin=b"x\n")
     assert (done.code, done.stderr) == (0, "created new: 1 partition\n1 record acknowledged\n")
     assert run("produce", "new", stdin=b"x\n").stderr == "1 record acknowledged\n"
 
 
-def test_a_topic_that_may_not_be_created_is_an_error(cluster: Closable, run: Run) -> None:
-    cluster.auto_create = False
+@pytest.mark.parametrize("cluster", [{"auto_create": False}], indirect=True)
+@pytest.mark.usefixtures("cluster")
+def test_a_topic_that_may_not_be_created_is_an_error(run: Run) -> None:
     done = run("produce", "no", stdin=b"x\n")
     assert done.code == 1
     assert "created" not in done.stderr
@@ -144,22 +142,16 @@ def test_a_topic_that_may_not_be_created_is_an_error(cluster: Closable, run: Run
 
 
 def test_silence_is_said_after_a_second_and_ended_by_an_answer(
-    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+    cluster: CommandCluster, run: Run
 ) -> None:
     cluster.create("t")
-    monkeypatch.setattr(produce, "SILENCE_S", 0.01)
-    monkeypatch.setattr(produce, "RETRY_S", 0.03)
-    cluster.alive = dict.fromkeys(cluster.alive, False)
-    answers = iter([False, False, True])
+    cluster.cut_off()
 
-    call: Any = cluster.call  # of every request type
+    async def return_later() -> None:
+        await asyncio.sleep(2 * produce.SILENCE_S)
+        cluster.nodes.cut_off.clear()
 
-    async def late(*arguments: object, **options: object) -> object:
-        if next(answers, True):
-            cluster.alive = dict.fromkeys(cluster.alive, True)
-        return await call(*arguments, **options)
-
-    monkeypatch.setattr(cluster, "call", late)
+    cluster.begin(return_later())
     done = run("produce", "t", "-b", "node1:9192", stdin=b"x\n")
     assert done.code == 0
     assert done.stderr.splitlines() == [
@@ -168,7 +160,7 @@ def test_silence_is_said_after_a_second_and_ended_by_an_answer(
     ]
 
 
-def test_a_cluster_that_answers_is_not_called_silent(cluster: Closable, run: Run) -> None:
+def test_a_cluster_that_answers_is_not_called_silent(cluster: CommandCluster, run: Run) -> None:
     cluster.create("t")
     assert "no broker" not in run("produce", "t", stdin=b"x\n").stderr
 
@@ -187,18 +179,19 @@ def test_a_cluster_that_answers_is_not_called_silent(cluster: Closable, run: Run
     ],
 )
 def test_wrong_usage_has_exit_code_2_and_asks_nobody(
-    cluster: Closable, run: Run, arguments: tuple[str, ...], message: str
+    cluster: CommandCluster, run: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     done = run("produce", *arguments)
     assert (done.code, message in done.stderr) == (2, True)
-    assert not cluster.calls
+    assert not cluster.nodes.calls
 
 
 def test_compressions_are_those_that_there_are() -> None:
     assert [codec.name.lower() for codec in Codec] == list(produce.COMPRESSIONS)
 
 
-def test_json_lines_are_objects_that_other_programs_read(cluster: Closable, run: Run) -> None:
-    cluster.create("t").partitions[0].append(encoded([b"\xff"]))
+def test_json_lines_are_objects_that_other_programs_read(cluster: CommandCluster, run: Run) -> None:
+    cluster.create("t")
+    cluster.append("t", 0, [encoded([b"\xff"])])
     line = run("consume", "t", "-J", "-o", "earliest", "-e").stdout
     assert json.loads(line)["value_encoding"] == "base64"

@@ -1,7 +1,8 @@
-"""`tidelog quorum status | log`: output and exit codes, against controllers in a dictionary."""
+"""`tidelog quorum status | log`: output and exit codes, with answers of controllers by hand."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -10,11 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.cli.dumps import TOPIC_ID, flip
-from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP
+from tests.virtual_loop import run_virtual
 
 from tidelog.cli.main import main
 from tidelog.client import ports
-from tidelog.core.errors import UnreachableError
+from tidelog.core.errors import CallFailedError, UnreachableError
 from tidelog.core.system import SystemDisk
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.state_machine import MetadataStateMachine
@@ -38,6 +40,7 @@ from tidelog.v1.metadata_records_pb2 import (
     PartitionRecord,
     TopicRecord,
 )
+from tidelog.v1.methods import DESCRIBE_QUORUM
 
 TOPIC = MetadataRecord(topic=TopicRecord(name="flights", topic_id=TOPIC_ID))
 PARTITION = MetadataRecord(
@@ -61,16 +64,25 @@ class Done(NamedTuple):
 Run = Callable[..., Done]
 
 
-class Controllers(FakeCluster):
-    """Controller 1 is gone; the others stream what is committed."""
+class Controllers:
+    """All describe the quorum; controller 1 does not stream what is committed, the others do."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.dead: set[int] = set()
         self.committed = MetadataStateMachine(ControllerConfig(cluster_id="c", follow_bytes_max=1))
         self.quorum = {n: DescribeQuorumResponse(node_id=n, cluster_id="c") for n in ADDRESSES}
 
     async def close(self) -> None:
         """Nothing to release."""
+
+    async def call(self, address: str, method: Any, _request: object, *, timeout_ms: int) -> Any:
+        del timeout_ms
+        node_id = next(one for one, known in ADDRESSES.items() if known == address)
+        if node_id in self.dead:
+            raise UnreachableError("gone")
+        if method is not DESCRIBE_QUORUM:
+            raise CallFailedError("no broker runs here")
+        return self.quorum[node_id]
 
     async def stream(
         self, address: str, _method: object, request: FollowMetadataRequest
@@ -101,7 +113,8 @@ def run(
     cluster: Controllers, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
     """Runs `tidelog quorum` in this process."""
-    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setattr(ports, "_grpc_transport", lambda _: cluster)
+    monkeypatch.setattr(asyncio, "run", run_virtual)
     monkeypatch.setattr(grpc_transport, "GrpcTransport", lambda: cluster)
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
 
@@ -131,7 +144,7 @@ def describe(cluster: Controllers, *, leader_id: int | None, dead: int | None = 
             voters=[Endpoint(node_id=n, address=a) for n, a in ADDRESSES.items()],
         )
         cluster.quorum[node_id] = answer
-        cluster.alive[node_id] = node_id != dead
+    cluster.dead = set() if dead is None else {dead}
 
 
 def test_status_shows_every_controller(cluster: Controllers, run: Run) -> None:
@@ -166,7 +179,7 @@ def test_status_fails_only_when_no_leader_is_known(cluster: Controllers, run: Ru
     assert done.code == 1
     assert done.stdout.startswith("leader unknown, term 7")
     assert len(run("status", "--json").lines) == 1
-    cluster.alive = dict.fromkeys(cluster.alive, False)
+    cluster.dead = set(ADDRESSES)
     gone = run("status")
     assert (gone.code, gone.stdout) == (1, "")
     assert "is the cluster running?" in gone.stderr

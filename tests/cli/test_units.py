@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidelog.cli import table
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.cli.units import config_number, parse_duration_ms, parse_size_bytes, size_text
 
 
@@ -56,8 +56,8 @@ def test_sizes_are_shown_for_people() -> None:
 
 
 def test_nouns_have_singular_and_plural() -> None:
-    assert [counted(n, "record") for n in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
-    assert counted(2, "entry", "entries") == "2 entries"
+    assert [pluralize(n, "record") for n in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
+    assert pluralize(2, "entry", "entries") == "2 entries"
 
 
 def test_a_table_in_a_pipe_has_tabs_and_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from tests.client.real_cluster import BOOTSTRAP, RealCluster, RealTopic, encoded
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, encoded
+from tests.client.real_topics import RealTopic
 
 from tidelog.client import Consumer, Record
 from tidelog.net.transport import Transport
@@ -23,9 +24,11 @@ def consumer(cluster: Transport, **options: Any) -> Consumer:  # options of Cons
     return Consumer(BOOTSTRAP, transport=cluster, **options)
 
 
-async def filled(cluster: RealCluster, *, partitions: int = 1, batches: int = 4) -> RealTopic:
+async def filled(
+    cluster: RealCluster, *, partitions: int = 1, batches: int = 4, replicas: int = 3
+) -> RealTopic:
     """Topic t with batches of five records whose values are their offsets."""
-    topic = await cluster.create("t", partitions=partitions)
+    topic = await cluster.create("t", partitions=partitions, replicas=replicas)
     whole = [encoded([b"%d" % (5 * number + n) for n in range(5)]) for number in range(batches)]
     for state in topic.partitions:
         await state.append(b"".join(whole))

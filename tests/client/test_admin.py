@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.client.loop_peers import LoopPeers
 from tests.client.meddler import Mishap
+from tests.client.patience import until
 from tests.client.real_cluster import (
     ADDRESSES,
     BOOTSTRAP,
@@ -17,7 +18,6 @@ from tests.client.real_cluster import (
     encoded,
     start_all,
     started,
-    until,
 )
 
 from tidelog.client import (

@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 from tests.client.meddler import Mishap
-from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started, until
+from tests.client.patience import until
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started
 
 from tidelog.client import Admin, errors
 from tidelog.client.admin.descriptions import ConfigDescription

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from tests.client.consumer_cases import turns
 from tests.client.meddler import Mishap
+from tests.client.patience import until
 from tests.client.real_cluster import (
     ADDRESSES,
     BOOTSTRAP,
@@ -15,7 +16,6 @@ from tests.client.real_cluster import (
     RealCluster,
     encoded,
     started,
-    until,
 )
 
 from tidelog.client import Admin, Consumer, Producer, errors
@@ -146,9 +146,9 @@ async def test_without_a_policy_the_application_is_told_and_seeks() -> None:
         await made_anew(cluster)
         await fill(cluster, b"new 0", b"new 1")
         for _ in range(2):
-            with pytest.raises(errors.KafkaError, match="recreated") as told:
+            with pytest.raises(errors.KafkaError, match="recreated") as raised:
                 await values(c, 1)
-            assert told.value.code == common_pb2.INCONSISTENT_TOPIC_ID
+            assert raised.value.code == common_pb2.INCONSISTENT_TOPIC_ID
         c.seek(TP, 0)
         assert await values(c, 2) == [b"new 0", b"new 1"]
 

@@ -85,15 +85,15 @@ def test_backoff_doubles_up_to_its_limit() -> None:
 def moves(*answers: MetadataResponse | LeaderHint) -> list[list[int]]:
     """The partitions that are told of at each answer or hint."""
     metadata = ClusterMetadata()
-    told: list[list[int]] = []
-    metadata.on_move(lambda tp: told[-1].append(tp.partition))
+    notified: list[list[int]] = []
+    metadata.on_move(lambda tp: notified[-1].append(tp.partition))
     for each in answers:
-        told.append([])
+        notified.append([])
         if isinstance(each, LeaderHint):
             metadata.apply_hint(TP, each)
         else:
             metadata.update(each, now_ms=0)
-    return told
+    return notified
 
 
 def with_partitions(leaders: list[int | None], *, topic_id: bytes = b"1") -> MetadataResponse:

@@ -10,7 +10,8 @@ from tests.client.consumer_cases import WAIT_MS, consumer, filled
 from tests.client.hasty_clock import HastyClock
 from tests.client.loop_peers import LoopPeers
 from tests.client.meddler import Mishap
-from tests.client.real_cluster import RealCluster, RealTopic, encoded, started
+from tests.client.real_cluster import RealCluster, encoded, started
+from tests.client.real_topics import RealTopic
 
 from tidelog.client import Consumer, TopicPartition, errors
 from tidelog.records.batch import iter_batches, parse_header

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.loop_peers import LoopPeers
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
+from tests.client.threaded_cluster import threaded_cluster
 
 from tidelog.client import Admin, Consumer, Producer, errors, sync
-from tidelog.records.records import iter_records
 
 CLIENTS: dict[str, Callable[..., Any]] = {  # three constructors
     "Producer": Producer,
@@ -18,15 +19,20 @@ CLIENTS: dict[str, Callable[..., Any]] = {  # three constructors
 }
 
 
-def stored(cluster: FakeCluster) -> list[tuple[bytes | None, bytes | None]]:
+async def with_topic() -> RealCluster:
+    """A cluster with topic t of one partition."""
+    cluster = await started()
+    await cluster.create("t")
+    return cluster
+
+
+def stored(cluster: RealCluster) -> list[tuple[bytes | None, bytes | None]]:
     """Key and value of all records of topic t, in their order."""
-    batches = cluster.topics["t"].partitions[0].batches
-    return [(r.key, r.value) for batch in batches for r in iter_records(batch)]
+    return [(r.key, r.value) for r in cluster.topics["t"].partitions[0].records()]
 
 
 async def test_value_and_key_may_be_given_by_position() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await with_topic()
     async with Producer(BOOTSTRAP, transport=cluster) as producer:
         await producer.send("t", b"value")
         await producer.send("t", b"value", b"key")
@@ -43,19 +49,19 @@ async def test_value_and_key_may_be_given_by_position() -> None:
 
 
 def test_value_and_key_may_be_given_by_position_without_await() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    with sync.Producer(bootstrap_servers=BOOTSTRAP, transport=cluster) as producer:
-        producer.send("t", b"value", b"key")
-        producer.submit("t", b"later").result()
-    assert stored(cluster) == [(b"key", b"value"), (None, b"later")]
+    with threaded_cluster() as cluster:
+        cluster.create("t")
+        with sync.Producer(bootstrap_servers=BOOTSTRAP, transport=cluster) as producer:
+            producer.send("t", b"value", b"key")
+            producer.submit("t", b"later").result()
+        found = [(r.key, r.value) for r in cluster.records("t")]
+    assert found == [(b"key", b"value"), (None, b"later")]
 
 
 @pytest.mark.parametrize("name", CLIENTS)
 @pytest.mark.parametrize("servers", [BOOTSTRAP, BOOTSTRAP.split(",")], ids=["text", "list"])
 async def test_brokers_may_be_named_by_kafkas_option(name: str, servers: object) -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await with_topic()
     async with CLIENTS[name](bootstrap_servers=servers, transport=cluster) as client:
         if isinstance(client, Admin):
             assert await client.list_topics() == ["t"]
@@ -67,12 +73,11 @@ async def test_brokers_may_be_named_by_kafkas_option(name: str, servers: object)
 async def test_brokers_are_named_exactly_once(name: str) -> None:
     for given in ({}, {"bootstrap": BOOTSTRAP, "bootstrap_servers": BOOTSTRAP}):
         with pytest.raises(TypeError, match="name the brokers once"):
-            CLIENTS[name](transport=FakeCluster(), **given)
+            CLIENTS[name](transport=LoopPeers({}), **given)
 
 
 async def test_start_and_stop_stand_beside_the_context_manager() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
+    cluster = await with_topic()
     producer = Producer(BOOTSTRAP, transport=cluster)
     await producer.start()
     later = await producer.submit("t", b"value")

@@ -24,7 +24,7 @@ class Stage:
         self.sequences.adopt(7, 0)
         if is_known:
             self.sequences.number(TP, 1)
-            self.sequences.acknowledged(TP)
+            self.sequences.note_acknowledged(TP)
         config = AccumulatorConfig(
             batch_size=250, linger_ms=0, buffer_memory=1 << 20, delivery_timeout_ms=1000
         )
@@ -65,7 +65,7 @@ def test_until_the_log_knows_the_epoch_one_flies_alone() -> None:
     assert numbers(taken) == [(0, 0)]
     stage.accumulator.retry(taken, at_ms=0)
     assert stage.take() == taken
-    stage.sequences.acknowledged(TP)
+    stage.sequences.note_acknowledged(TP)
     stage.accumulator.complete(taken)
     assert numbers(stage.take()) == [(0, 1), (0, 2)]
 
@@ -122,7 +122,7 @@ def test_the_next_epoch_is_for_what_was_certainly_not_appended() -> None:
     assert stage.accumulator.renumber(TP) == taken[1:3]
     again = stage.take()
     assert again == [taken[0]], "the log does not know the next epoch yet"
-    stage.sequences.acknowledged(TP)
+    stage.sequences.note_acknowledged(TP)
     stage.accumulator.complete(again)
     again += stage.take()
     assert numbers(again) == [(1, 0), (1, 1)]
@@ -249,7 +249,7 @@ def test_what_comes_again_counts_as_full_however_many_there_are() -> None:
 def test_what_is_meant_for_another_incarnation_waits_for_all_of_the_one_before() -> None:
     stage = Stage()
     stage.sequences.begin(TP, b"old")
-    stage.sequences.acknowledged(TP)
+    stage.sequences.note_acknowledged(TP)
     for topic_id in (b"old", b"new"):
         stage.accumulator.append(
             TP, [(None, b"v")], timestamp_ms=1, waiter="w", now_ms=0, topic_id=topic_id

@@ -50,9 +50,9 @@ def test_records_without_a_key_stick_until_a_batch_of_bytes_went_there() -> None
     sticky = StickyPartitioner(CountingRandom(), switch_bytes=100)
     available = (0, 1, 2)
     first = sticky.partition(available)
-    sticky.used(99)
+    sticky.count_used(99)
     assert sticky.partition(available) == first
-    sticky.used(1)
+    sticky.count_used(1)
     assert sticky.partition(available) != first
 
 
@@ -67,4 +67,4 @@ def test_a_single_partition_is_used_again_and_again() -> None:
     sticky = StickyPartitioner(CountingRandom(), switch_bytes=10)
     for _ in range(3):
         assert sticky.partition((4,)) == 4
-        sticky.used(10)
+        sticky.count_used(10)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import CallFailedError, UnreachableError
@@ -85,7 +85,7 @@ class HandTransport:
 class Stage:
     def __init__(self) -> None:
         self.transport = HandTransport()
-        self.told_open = 0
+        self.open_notices = 0
         self.streams = ProduceStreams(self.transport, on_open=self._on_open)
         self.tasks: list[asyncio.Task[ProduceResponse]] = []
 
@@ -97,7 +97,7 @@ class Stage:
         return self.tasks[-1]
 
     def _on_open(self) -> None:
-        self.told_open += 1
+        self.open_notices += 1
 
     async def ask_some(self, count: int) -> list[asyncio.Task[ProduceResponse]]:
         tasks = [self.ask() for _ in range(count)]
@@ -132,7 +132,7 @@ async def test_requests_go_out_in_order_on_one_stream_and_answers_find_theirs(
     tasks = await stage.ask_some(4)
     stage.transport.may_open.set()
     await settle()
-    assert (stage.transport.openings, stage.told_open) == (1, 1)
+    assert (stage.transport.openings, stage.open_notices) == (1, 1)
     stream = stage.transport.stream
     ids = [request.correlation_id for request in stream.sent]
     assert ids == sorted(ids)

@@ -162,7 +162,7 @@ async def test_partition_without_a_leader_waits_for_one() -> None:
     async with producer(cluster) as p:
         future = await p.submit("t", value=b"a")
         for _ in range(3):
-            await p._engine.routing._refreshed()
+            await p._engine.routing._try_refresh()
         assert not future.done()
         await cluster.move("t", 0, leader_id=2)
         assert (await future).offset == 0

@@ -7,16 +7,17 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.consumer_cases import turns
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import BOOTSTRAP, ClusterT, RealCluster, start_all
 
 from tidelog.client import Producer, errors
-from tidelog.v1.methods import Method, Request, Response
 
 TURNS_MAX = 400
 """More turns of the loop than any operation here takes."""
 
 
-class SilentCluster(FakeCluster):
+class SilentCluster(RealCluster):
     """Never answers the methods named in `silent`; `stubborn` ones are not cancelled either."""
 
     def __init__(self, *silent: str) -> None:
@@ -26,15 +27,9 @@ class SilentCluster(FakeCluster):
         self.released = asyncio.Event()
         self.asked = asyncio.Event()
 
-    async def call(
-        self,
-        address: str,
-        method: Method[Request, Response],
-        request: Request,
-        *,
-        timeout_ms: int,
-    ) -> Response:
-        if method.name in self.silent:
+    async def begin(self, address: str, name: str, request: Any) -> Mishap | None:
+        """See `Meddler.begin`."""
+        if name in self.silent:
             self.asked.set()
             try:
                 await self.released.wait()
@@ -42,28 +37,30 @@ class SilentCluster(FakeCluster):
                 if not self.is_stubborn:
                     raise
                 await self.released.wait()
-        return await super().call(address, method, request, timeout_ms=timeout_ms)
+        return await super().begin(address, name, request)
 
 
-def producer(cluster: FakeCluster, **options: Any) -> Producer:  # options of Producer
+async def with_topic(cluster: ClusterT) -> ClusterT:
+    """The cluster with topic t of one replica, which is enough here and costs less."""
+    await start_all(cluster)
+    await cluster.create("t", replicas=1)
+    return cluster
+
+
+def producer(cluster: RealCluster, **options: Any) -> Producer:  # options of Producer
     options = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, **options}
     return Producer(BOOTSTRAP, transport=cluster, **options)
 
 
-async def settle(turns: int = 20) -> None:
-    for _ in range(turns):
-        await asyncio.sleep(0)
-
-
-async def other_tasks() -> set[asyncio.Task[Any]]:
-    await settle()
-    return {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
+async def tasks_of(cluster: RealCluster) -> set[asyncio.Task[Any]]:
+    """Tasks of clients that are still there when all is quiet."""
+    await turns(50)
+    return cluster.tasks_of_clients()
 
 
 @pytest.mark.parametrize("silent", ["Produce", "InitProducerId"])
 async def test_leaving_ends_in_time_though_no_broker_ever_answers(silent: str) -> None:
-    cluster = SilentCluster(silent)
-    cluster.create("t")
+    cluster = await with_topic(SilentCluster(silent))
     async with asyncio.timeout(10):
         async with producer(cluster, close_timeout_ms=5) as p:
             future = await p.submit("t", value=b"a")
@@ -75,50 +72,49 @@ async def test_leaving_ends_in_time_though_no_broker_ever_answers(silent: str) -
     assert isinstance(error, errors.ClientClosedError)
     assert error.is_outcome_unknown == (silent == "Produce")
     assert bulk.result().failed == 2
-    assert await other_tasks() == set()
+    assert await tasks_of(cluster) == set()
 
 
 async def test_leaving_ends_in_time_while_metadata_is_asked_for() -> None:
-    cluster = SilentCluster("Metadata")
+    cluster = await with_topic(SilentCluster("Metadata"))
     async with asyncio.timeout(10):
         async with producer(cluster, close_timeout_ms=5) as p:
             sending = asyncio.create_task(p.send("t", value=b"a"))
             await cluster.asked.wait()
         with pytest.raises(errors.ClientClosedError):
             await sending
-    assert await other_tasks() == set()
+    assert await tasks_of(cluster) == set()
 
 
-async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_close() -> None:
-    cluster = SilentCluster("Produce")
-    cluster.create("t")
+@pytest.mark.parametrize("silent", ["Produce", "InitProducerId"])
+async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_close(silent: str) -> None:
+    cluster = await with_topic(SilentCluster(silent))
     cluster.is_stubborn = True
     p = producer(cluster)
-    told: list[object] = []
+    delivered: list[object] = []
     bulk = await p.submit_many("t", [b"a", b"b"])
-    await p.submit("t", value=b"c", on_delivery=lambda *outcome: told.append(outcome))
+    await p.submit("t", value=b"c", on_delivery=lambda *outcome: delivered.append(outcome))
     await cluster.asked.wait()
     async with asyncio.timeout(10):
         await p.close(timeout_ms=1)
     assert bulk.result().failed == 2
     cluster.released.set()
-    await settle(50)
-    assert cluster.requests("Produce"), "the answer came after all"
-    assert len(told) == 1, "and was told to nobody"
-    assert await other_tasks() == set()
+    assert await tasks_of(cluster) == set()
+    assert cluster.requests(silent), "the answer came after all"
+    assert len(delivered) == 1, "and nobody heard of it"
 
 
 async def test_cancelled_close_leaves_neither_task_nor_future_behind() -> None:
+    cluster = await with_topic(SilentCluster("Produce"))
     # Turn 0 is before it has begun.
     for turn in range(1, TURNS_MAX):
-        cluster = SilentCluster("Produce")
-        cluster.create("t")
+        cluster.asked.clear()
         p = producer(cluster)
         future = await p.submit("t", value=b"a")
         await cluster.asked.wait()
         closing = asyncio.create_task(p.close(timeout_ms=0))
         is_over = await cancelled_at(closing, turn)
-        assert await other_tasks() == set(), f"cancelled at {turn}"
+        assert await tasks_of(cluster) == set(), f"cancelled at {turn}"
         assert isinstance(future.exception(), errors.ClientClosedError)
         with pytest.raises(errors.ClientClosedError):
             await p.send("t", value=b"b")
@@ -129,15 +125,14 @@ async def test_cancelled_close_leaves_neither_task_nor_future_behind() -> None:
 
 
 async def test_a_sender_that_waits_for_room_is_refused_when_the_producer_closes() -> None:
-    cluster = FakeCluster()
-    cluster.create("t")
-    cluster.move("t", 0, leader_id=None)
+    cluster = await with_topic(RealCluster())
+    await cluster.move("t", 0, leader_id=None)
     async with asyncio.timeout(10):
         limits = {"batch_size": 500, "max_request_size": 900, "buffer_memory": 1000}
         async with producer(cluster, close_timeout_ms=1, **limits) as p:
             first = await p.submit("t", value=b"x" * 700)
             second = asyncio.create_task(p.submit("t", value=b"x" * 700))
-            await settle()
+            await turns(50)
             assert not second.done()
         with pytest.raises(errors.ClientClosedError):
             await second
@@ -154,9 +149,8 @@ async def test_a_cancelled_close_closes_the_transport_it_made(
             nonlocal closed
             closed += 1
 
-    cluster = OwnTransport("Produce")
-    cluster.create("t")
-    monkeypatch.setattr("tidelog.client.ports._grpc_transport", lambda: cluster)
+    cluster = await with_topic(OwnTransport("Produce"))
+    monkeypatch.setattr("tidelog.client.ports._grpc_transport", lambda _: cluster)
     p = Producer(BOOTSTRAP)
     await p.submit("t", value=b"a")
     await cluster.asked.wait()
@@ -165,14 +159,13 @@ async def test_a_cancelled_close_closes_the_transport_it_made(
 
 
 async def test_nothing_is_asked_for_after_close() -> None:
-    cluster = SilentCluster()
-    cluster.create("t")
+    cluster = await with_topic(SilentCluster())
     p = producer(cluster)
     await p.send("t", value=b"a")
     await p.close()
     cluster.silent = ("Metadata",)
     p._engine.routing.request_refresh()
-    assert await other_tasks() == set()
+    assert await tasks_of(cluster) == set()
 
 
 async def cancelled_at(task: asyncio.Task[Any], turn: int) -> bool:
@@ -214,9 +207,10 @@ async def _flushes(p: Producer) -> None:
 async def test_cancelled_at_any_turn_the_producer_works_on(
     operation: Operation, *, is_warm: bool
 ) -> None:
+    cluster = await with_topic(RealCluster())
+    (state,) = cluster.topics["t"].partitions
     for turn in range(TURNS_MAX):
-        cluster = FakeCluster()
-        cluster.create("t")
+        await state.delete_before(base_offset := state.end_offset)
         limits = {"batch_size": 200, "max_request_size": 300, "buffer_memory": 300}
         async with producer(cluster, **limits) as p:
             acknowledged = []
@@ -237,8 +231,11 @@ async def test_cancelled_at_any_turn_the_producer_works_on(
         assert [v for v in stored if v[:1] != b"x"] == [*ours, b"after", b"many1", b"many2"]
         taken = [v[:2] for v in stored if v[:1] == b"x"]
         assert taken == [b"x%d" % n for n in range(1, len(taken) + 1)]
-        assert [stored[receipt.offset] for receipt in acknowledged] == [*ours, b"after"]
-        assert await other_tasks() == set()
+        assert [stored[receipt.offset - base_offset] for receipt in acknowledged] == [
+            *ours,
+            b"after",
+        ]
+        assert await tasks_of(cluster) == set()
         if is_over:
             assert turn > 0
             return

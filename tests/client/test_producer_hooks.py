@@ -162,10 +162,10 @@ async def test_interceptors_hear_of_what_was_not_taken_and_of_what_failed() -> N
 
 async def test_on_delivery_is_told_once_even_if_nobody_waits() -> None:
     cluster = await one_partition()
-    told: list[Outcome] = []
+    delivered: list[Outcome] = []
     async with producer(cluster, linger_ms=60_000) as p:
         sending = asyncio.ensure_future(
-            p.send("t", value=b"a", on_delivery=lambda *outcome: told.append(outcome))
+            p.send("t", value=b"a", on_delivery=lambda *outcome: delivered.append(outcome))
         )
         await p.partitions_for("t")
         for _ in range(5):
@@ -173,30 +173,30 @@ async def test_on_delivery_is_told_once_even_if_nobody_waits() -> None:
         assert p._engine.accumulator.incomplete
         sending.cancel()
         await asyncio.wait([sending])
-        assert told == []
+        assert delivered == []
         await p.flush()
     assert sending.cancelled()
-    assert [metadata and metadata.offset for metadata, _ in told] == [0]
+    assert [metadata and metadata.offset for metadata, _ in delivered] == [0]
 
 
 async def test_on_delivery_hears_why_a_record_was_given_up() -> None:
     cluster = await one_partition()
     await cluster.move("t", 0, leader_id=None)
-    told: list[Outcome] = []
+    delivered: list[Outcome] = []
     p = producer(cluster)
-    await p.submit("t", value=b"a", on_delivery=lambda *outcome: told.append(outcome))
+    await p.submit("t", value=b"a", on_delivery=lambda *outcome: delivered.append(outcome))
     await p.close(timeout_ms=1)
     await p.close(timeout_ms=1)
-    assert len(told) == 1
-    assert told[0][0] is None
-    assert isinstance(told[0][1], errors.ClientClosedError)
+    assert len(delivered) == 1
+    assert delivered[0][0] is None
+    assert isinstance(delivered[0][1], errors.ClientClosedError)
 
 
 async def test_a_failure_that_on_delivery_heard_of_is_no_forgotten_exception() -> None:
     cluster = await one_partition()
     await cluster.move("t", 0, leader_id=None)
     complaints: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
     p = producer(cluster)
     await p.submit("t", value=b"a", on_delivery=lambda *_: None)
     await p.close(timeout_ms=1)
@@ -209,16 +209,16 @@ async def test_failing_on_delivery_is_logged_and_its_neighbours_are_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster = await one_partition()
-    told: list[Outcome] = []
+    delivered: list[Outcome] = []
 
     def fails(*_outcome: object) -> None:
         raise LookupError("mine")
 
     async with producer(cluster, linger_ms=1) as p:
         await p.submit("t", value=b"a", on_delivery=fails)
-        await p.submit("t", value=b"b", on_delivery=lambda *outcome: told.append(outcome))
+        await p.submit("t", value=b"b", on_delivery=lambda *outcome: delivered.append(outcome))
     assert caplog.messages == ["on_delivery raised"]
-    assert len(told) == 1
+    assert len(delivered) == 1
     assert cluster.values("t") == [[b"a", b"b"]]
 
 
@@ -229,4 +229,7 @@ async def test_interceptors_hear_a_brokers_timestamp_of_each_record() -> None:
         await p.send_many("t", [b"a", b"b"], timestamp_ms=77)
     (stored,) = {record.timestamp for record in cluster.topics["t"].partitions[0].records()}
     assert stored >= before_ms
-    assert [told and told.timestamp_ms for told, _ in spy.outcomes] == [stored, stored]
+    assert [metadata and metadata.timestamp_ms for metadata, _ in spy.outcomes] == [
+        stored,
+        stored,
+    ]

@@ -103,7 +103,7 @@ async def test_names_leave_a_partition_without_a_leader_alone() -> None:
         assert cluster.values("t")[1] == []
 
 
-def told_of(broker_id: int | None) -> PartitionLeader:
+def leader_on(broker_id: int | None) -> PartitionLeader:
     assert broker_id is not None
     host, _, port = ADDRESSES[broker_id].rpartition(":")
     return PartitionLeader(broker_id, host, int(port), f"rack-{broker_id}")
@@ -113,8 +113,8 @@ async def test_callable_follows_a_leader_that_an_answer_names() -> None:
     cluster = await three_partitions()
     seen: list[PartitionLeader] = []
 
-    def first(*told: Any) -> int:
-        seen.append(told[-1][0])
+    def first(*leaders: Any) -> int:
+        seen.append(leaders[-1][0])
         return 0
 
     async with producer(cluster, partitioner=first) as p:
@@ -124,7 +124,7 @@ async def test_callable_follows_a_leader_that_an_answer_names() -> None:
         await cluster.move("t", 0, leader_id=other)
         await p.send("t", value=b"b")
         await p.send("t", value=b"c")
-    assert seen == [told_of(before), told_of(before), told_of(other)]
+    assert seen == [leader_on(before), leader_on(before), leader_on(other)]
 
 
 async def test_callable_is_given_what_is_sent_and_decides() -> None:
@@ -145,7 +145,7 @@ async def test_callable_is_given_what_is_sent_and_decides() -> None:
     cluster = await three_partitions()
     await cluster.move("t", 2, leader_id=None)
     states = cluster.topics["t"].partitions
-    led = {number: told_of(states[number].leader_id) for number in (0, 1)}
+    led = {number: leader_on(states[number].leader_id) for number in (0, 1)}
     async with producer(cluster, partitioner=last_available, batch_size=150) as p:
         await p.send("t", key=b"k", value=b"a")
         await p.send_many("t", [b"%d" % n for n in range(9)])

@@ -63,7 +63,7 @@ class Stage:
 
     def move(self, tp: TopicPartition, address: str | None) -> None:
         self.leaders[tp] = address
-        self.accumulator.moved(tp)
+        self.accumulator.note_moved(tp)
 
     def look(self, now_ms: int) -> list[TopicPartition]:
         """The partitions looked at."""
@@ -121,7 +121,7 @@ def test_what_is_given_up_makes_room_for_what_is_left_within_one_look() -> None:
     stage.look(5)
     stage.gone.add(b"old")
     assert stage.look(6) == [], "nobody said that something changed"
-    stage.accumulator.moved(nth(0))
+    stage.accumulator.note_moved(nth(0))
     assert stage.look(6) == [nth(0)]
     assert [batch.topic_id for batch in stage.given_up] == [b"old"]
     assert [batch.topic_id for batch in stage.accumulator.incomplete] == [b"new"]
@@ -186,7 +186,7 @@ class Walk:
         else:
             accumulator.complete(batches)
             if sequences is not None:
-                sequences.acknowledged(batches[0].tp)
+                sequences.note_acknowledged(batches[0].tp)
 
 
 def check_against_a_scan(stage: Stage) -> None:

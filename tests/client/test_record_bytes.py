@@ -21,7 +21,7 @@ from tidelog.client.arrow.record_bytes import (
     varint_sizes,
     zigzag,
 )
-from tidelog.client.arrow.rows import concatenated, rows_of
+from tidelog.client.arrow.rows import concatenate, rows_of
 from tidelog.records.batch import validate_batches
 from tidelog.records.compression import Codec
 from tidelog.records.records import BatchBuilder, Record, encode_batch, iter_records
@@ -130,7 +130,7 @@ def test_a_record_whose_length_would_be_wrong_stops_the_encoder(
 @given(st.lists(st.lists(rows, min_size=1, max_size=10), min_size=1, max_size=4))
 def test_gathered_parts_are_their_rows_one_after_the_other(parts: list[list[Row]]) -> None:
     split = [rows_of(batch_of(part), now_ms=0, record_bytes_max=HUGE) for part in parts]
-    whole = concatenated(split)
+    whole = concatenate(split)
     every = [row for part in parts for row in part]
     assert whole.partitions is None or whole.partitions.tolist() == [
         -1 if row.partition is None else row.partition for row in every

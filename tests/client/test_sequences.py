@@ -47,7 +47,7 @@ def test_one_may_fly_before_the_first_is_acknowledged_and_five_after() -> None:
     assert sequences.in_flight_max(TP) == 1
     sequences.number(TP, 1)
     assert sequences.in_flight_max(TP) == 1
-    sequences.acknowledged(TP)
+    sequences.note_acknowledged(TP)
     assert sequences.in_flight_max(TP) == BATCHES_PER_PRODUCER_MAX == 5
     assert sequences.in_flight_max(OTHER) == 1
 
@@ -56,7 +56,7 @@ def test_an_epoch_ends_in_its_partition_alone_and_the_next_begins_at_0() -> None
     sequences = identified()
     for tp in (TP, OTHER):
         sequences.number(tp, 4)
-        sequences.acknowledged(tp)
+        sequences.note_acknowledged(tp)
     sequences.break_off(TP)
     assert (sequences.is_broken(TP), sequences.is_broken(OTHER)) == (True, False)
     sequences.end_epoch(TP)

@@ -13,7 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, assert_type
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.real_cluster import BOOTSTRAP
+from tests.client.threaded_cluster import ThreadedCluster, threaded_cluster
 
 import tidelog.client
 from tidelog.client import Record, RecordMetadata, TopicPartition, errors
@@ -23,8 +24,13 @@ from tidelog.client.sync import Admin, CallerError, Consumer, LoopThread, Produc
 FACES = ("Producer", "Consumer", "Admin")
 
 
-def test_cluster_is_written_read_and_managed_without_a_loop() -> None:
-    cluster = FakeCluster()
+@pytest.fixture
+def cluster() -> Iterator[ThreadedCluster]:
+    with threaded_cluster() as cluster:
+        yield cluster
+
+
+def test_cluster_is_written_read_and_managed_without_a_loop(cluster: ThreadedCluster) -> None:
     with Admin(BOOTSTRAP, transport=cluster) as admin:
         assert admin.create_topic("t", partitions=1).name == "t"
         assert_type(admin.list_topics(), list[str])
@@ -45,19 +51,19 @@ def test_cluster_is_written_read_and_managed_without_a_loop() -> None:
         assert consumer.end_offsets([("t", 0)]) == {TopicPartition("t", 0): 4}
 
 
-def test_type_checkers_see_the_arguments() -> None:
+def test_type_checkers_see_the_arguments(cluster: ThreadedCluster) -> None:
     with pytest.raises(TypeError):
         Producer(BOOTSTRAP, akcs=1)  # type: ignore[call-arg]
-    with Producer(BOOTSTRAP, transport=FakeCluster()) as producer:
+    with Producer(BOOTSTRAP, transport=cluster) as producer:
         with pytest.raises(TypeError):
             producer.send()  # type: ignore[call-arg]
         with pytest.raises(TypeError):
             producer.send("t", value="text")  # type: ignore[arg-type]
 
 
-def test_type_checkers_see_what_serializers_take_and_deserializers_return() -> None:
-    cluster = FakeCluster()
-
+def test_type_checkers_see_what_serializers_take_and_deserializers_return(
+    cluster: ThreadedCluster,
+) -> None:
     def to_bytes(_topic: str, number: int) -> bytes:
         return b"%d" % number
 
@@ -77,8 +83,8 @@ def test_type_checkers_see_what_serializers_take_and_deserializers_return() -> N
         assert sum(record.value for record in consumer.getmany(timeout_ms=5_000)) == 13
 
 
-async def test_works_where_a_loop_runs_already() -> None:
-    with Producer(BOOTSTRAP, transport=FakeCluster()) as producer:
+async def test_works_where_a_loop_runs_already(cluster: ThreadedCluster) -> None:
+    with Producer(BOOTSTRAP, transport=cluster) as producer:
         assert producer.send("t", value=b"a").offset == 0
 
 
@@ -120,10 +126,10 @@ def helper_for(function: Callable[..., object]) -> str:
     assert callable(function), f"{function}: sync.py has a helper for methods only; write one"
     returned = str(inspect.signature(function).return_annotation)
     if function.__name__ in {"__init__", "close"}:
-        return {"__init__": "_built", "close": "_closed"}[function.__name__]
+        return {"__init__": "_wrap_init", "close": "_wrap_close"}[function.__name__]
     if inspect.iscoroutinefunction(function):
-        return "_submitted" if returned.startswith("asyncio.Future") else "_waited"
-    return "_iterated" if returned.startswith("Async") else "_called"
+        return "_wrap_submit" if returned.startswith("asyncio.Future") else "_wrap_wait"
+    return "_wrap_iterator" if returned.startswith("Async") else "_wrap_call"
 
 
 def arguments(function: Callable[..., object]) -> list[tuple[str, object, object, object]]:
@@ -161,8 +167,7 @@ def test_interrupt_cancels_what_is_waited_for_and_nothing_else() -> None:
 
 
 @pytest.mark.usefixtures("heard")
-def test_interrupted_consumer_goes_on_reading() -> None:
-    cluster = FakeCluster()
+def test_interrupted_consumer_goes_on_reading(cluster: ThreadedCluster) -> None:
     cluster.create("t")
 
     def interrupt(method: str) -> None:
@@ -171,7 +176,7 @@ def test_interrupted_consumer_goes_on_reading() -> None:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     interrupts: list[str] = []
-    cluster.before_answer = interrupt
+    cluster.nodes.before_answer = interrupt
     with (
         Consumer(BOOTSTRAP, transport=cluster, fetch_max_wait_ms=1) as consumer,
         Producer(BOOTSTRAP, transport=cluster) as producer,
@@ -193,8 +198,8 @@ async def ends_late(started: threading.Event) -> None:
 
 
 @pytest.mark.parametrize("name", FACES)
-def test_use_after_close_says_so(name: str) -> None:
-    closed: Producer | Consumer | Admin = getattr(faces, name)(BOOTSTRAP, transport=FakeCluster())
+def test_use_after_close_says_so(name: str, cluster: ThreadedCluster) -> None:
+    closed: Producer | Consumer | Admin = getattr(faces, name)(BOOTSTRAP, transport=cluster)
     closed.close()
     closed.close()
     with pytest.raises(errors.ClientClosedError):
@@ -203,32 +208,30 @@ def test_use_after_close_says_so(name: str) -> None:
         pass
 
 
-def test_close_ends_the_thread() -> None:
+def test_close_ends_the_thread(cluster: ThreadedCluster) -> None:
     before = threading.active_count()
-    producer = Producer(BOOTSTRAP, transport=FakeCluster())
+    producer = Producer(BOOTSTRAP, transport=cluster)
     assert threading.active_count() == before + 1
     producer.close()
     assert threading.active_count() == before
 
 
-def test_close_in_time_fails_what_nobody_acknowledged() -> None:
-    cluster = FakeCluster()
+def test_close_in_time_fails_what_nobody_acknowledged(cluster: ThreadedCluster) -> None:
     cluster.create("t")
     producer = Producer(BOOTSTRAP, transport=cluster)
     producer.partitions_for("t")
-    cluster.alive = dict.fromkeys(cluster.alive, False)
+    cluster.cut_off()
     outcome = producer.submit("t", value=b"a")
     producer.close(timeout_ms=1)
     with pytest.raises(errors.ClientClosedError):
         outcome.result()
 
 
-def test_leaving_takes_no_longer_than_the_producer_was_told() -> None:
-    cluster = FakeCluster()
+def test_leaving_takes_no_longer_than_the_producer_was_told(cluster: ThreadedCluster) -> None:
     cluster.create("t")
     with Producer(BOOTSTRAP, transport=cluster, close_timeout_ms=1) as producer:
         producer.partitions_for("t")
-        cluster.alive = dict.fromkeys(cluster.alive, False)
+        cluster.cut_off()
         late = producer.submit("t", value=b"a")
     with pytest.raises(errors.ClientClosedError):
         late.result()
@@ -244,8 +247,7 @@ def test_close_frees_those_who_wait_in_other_threads() -> None:
             waiting.result()
 
 
-def test_iteration_ends_quietly_when_its_loop_is_gone() -> None:
-    cluster = FakeCluster()
+def test_iteration_ends_quietly_when_its_loop_is_gone(cluster: ThreadedCluster) -> None:
     with Producer(BOOTSTRAP, transport=cluster) as producer:
         producer.send_many("t", [b"a", b"b"])
     consumer = Consumer(BOOTSTRAP, transport=cluster)
@@ -256,9 +258,9 @@ def test_iteration_ends_quietly_when_its_loop_is_gone() -> None:
     records.close()  # type: ignore[attr-defined]  # it is a generator
 
 
-def test_forgotten_face_ends_its_thread() -> None:
+def test_forgotten_face_ends_its_thread(cluster: ThreadedCluster) -> None:
     before = set(threading.enumerate())
-    producer = Producer(BOOTSTRAP, transport=FakeCluster())
+    producer = Producer(BOOTSTRAP, transport=cluster)
     producer.send("t", value=b"a")
     (thread,) = set(threading.enumerate()) - before
     assert thread.daemon
@@ -268,14 +270,13 @@ def test_forgotten_face_ends_its_thread() -> None:
     assert not thread.is_alive()
 
 
-def test_forgotten_producer_still_learns_outcomes() -> None:
-    outcome = Producer(BOOTSTRAP, transport=FakeCluster(), linger_ms=5).submit("t", value=b"a")
+def test_forgotten_producer_still_learns_outcomes(cluster: ThreadedCluster) -> None:
+    outcome = Producer(BOOTSTRAP, transport=cluster, linger_ms=5).submit("t", value=b"a")
     gc.collect()
     assert outcome.result().offset == 0
 
 
-def test_threads_share_a_producer() -> None:
-    cluster = FakeCluster()
+def test_threads_share_a_producer(cluster: ThreadedCluster) -> None:
     cluster.create("t")
     with Producer(BOOTSTRAP, transport=cluster) as producer, ThreadPoolExecutor(4) as pool:
         sends = [pool.submit(producer.send, "t", value=b"%d" % n) for n in range(40)]
@@ -287,7 +288,7 @@ def test_threads_share_a_producer() -> None:
 # What could never end is refused.
 
 
-def test_call_on_the_loops_own_thread_is_refused() -> None:
+def test_call_on_the_loops_own_thread_is_refused(cluster: ThreadedCluster) -> None:
     refused: list[str] = []
 
     def call(outcome: Future[RecordMetadata]) -> None:
@@ -298,14 +299,14 @@ def test_call_on_the_loops_own_thread_is_refused() -> None:
                 refused.append(str(error))
 
     # It lingers till the main thread closes, which both attempts would wait for.
-    with Producer(BOOTSTRAP, transport=FakeCluster(), linger_ms=60_000) as producer:
+    with Producer(BOOTSTRAP, transport=cluster, linger_ms=60_000) as producer:
         producer.submit("t", value=b"a").add_done_callback(call)
     assert len(refused) == 2
     assert "own thread" in refused[0]
 
 
-def test_call_in_a_fork_is_refused() -> None:
-    with Producer(BOOTSTRAP, transport=FakeCluster()) as producer:
+def test_call_in_a_fork_is_refused(cluster: ThreadedCluster) -> None:
+    with Producer(BOOTSTRAP, transport=cluster) as producer:
         status = in_a_fork(producer.flush)
         assert producer.send("t", value=b"a").offset == 0
     assert os.waitstatus_to_exitcode(status) == 7

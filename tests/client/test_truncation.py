@@ -7,13 +7,8 @@ from typing import Any
 
 import pytest
 from tests.client.loop_peers import LoopPeers
-from tests.client.real_cluster import (
-    BOOTSTRAP,
-    RealCluster,
-    RealPartition,
-    encoded,
-    started,
-)
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, encoded, started
+from tests.client.real_topics import RealPartition
 
 from tidelog.client import Admin, Consumer, errors, require_all
 from tidelog.net.transport import Transport
@@ -56,8 +51,9 @@ def consumer(cluster: Transport, **options: Any) -> Consumer:  # options of Cons
 
 async def read(c: Consumer, count: int) -> list[int]:
     values: list[int] = []
-    while len(values) < count:
-        values += [int(r.value or b"-1") for r in await c.getmany(timeout_ms=WAIT_MS)]
+    async with asyncio.timeout(WAIT_MS / 1000):
+        while len(values) < count:
+            values += [int(r.value or b"-1") for r in await c.getmany(timeout_ms=WAIT_MS)]
     return values
 
 
@@ -96,8 +92,9 @@ async def test_what_the_application_was_not_handed_is_replaced_without_a_word() 
         c.seek(("t", 0), 0)
         assert [r.value for r in await c.getmany(timeout_ms=WAIT_MS, max_records=2)] == [b"0", b"1"]
         await elect_uncleanly(cluster, then=[70, 71])
-        while cluster.requests("Fetch")[-1].partitions[0].fetch_offset != 2:  # noqa: ASYNC110
-            await asyncio.sleep(0)  # a turn of the loop
+        async with asyncio.timeout(WAIT_MS / 1000):
+            while cluster.requests("Fetch")[-1].partitions[0].fetch_offset != 2:  # noqa: ASYNC110
+                await asyncio.sleep(0)  # a turn of the loop
         assert await read(c, 3) == [2, 70, 71]
         assert await c.position(("t", 0)) == 5
 

@@ -9,8 +9,8 @@ from pathlib import Path
 _PROGRAM = """
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
-with open(here / "told", "a") as told:
-    told.write(" ".join(sys.argv[1:]) + chr(10))
+with open(here / "told", "a") as arguments:
+    arguments.write(" ".join(sys.argv[1:]) + chr(10))
 command, options = sys.argv[1], dict(zip(sys.argv[2::2], sys.argv[3::2]))
 print("progress", file=sys.stderr)
 if command == "break":

@@ -116,7 +116,7 @@ class LiveRun:
                     await self._rounds.pause(kind)
                 case _:
                     await self._damages.round(kind)
-            _tell(f"{number}/{len(rounds)} {what} {kind}: {time.monotonic() - began_s:.1f} s")
+            _print_line(f"{number}/{len(rounds)} {what} {kind}: {time.monotonic() - began_s:.1f} s")
             if self._history.violations:
                 return
 
@@ -153,7 +153,7 @@ def _spread(kinds: Any) -> list[tuple[float, str, str]]:  # pairs of what and ki
     return [((at + 0.5) / len(listed), *pair) for at, pair in enumerate(listed)]
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 
@@ -178,7 +178,7 @@ def main() -> int:
     )
     sys.stdout.write(json.dumps(result) + "\n")
     if result["violations"]:
-        _tell(f"see {folder}")
+        _print_line(f"see {folder}")
         return 1
     shutil.rmtree(folder)
     return 0

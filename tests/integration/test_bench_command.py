@@ -18,7 +18,7 @@ from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.nodes import rss_mb
 from tidelog.benchmarks.own_cluster import OwnCluster
 from tidelog.benchmarks.plan import Kind, groups
-from tidelog.benchmarks.sitting import run_worker
+from tidelog.benchmarks.session import run_worker
 from tidelog.benchmarks.worker import LOADS
 
 pytestmark = pytest.mark.process
@@ -61,8 +61,8 @@ def test_the_last_line_is_the_rows_beside_the_peers(tmp_path: Path) -> None:
     assert (rate["figure"], rate["unit"], rate["met"]) == (ONLY, "MiB/s", True)
     assert rate["ratio"] == pytest.approx(rate["ours"] / 0.001, rel=0.001)
     assert (cpu["unit"], cpu["met"]) == ("s/GiB", True)
-    told = (tmp_path / "told").read_text().split("\n")
-    assert [call.split(" ")[0] for call in told] == ["up", "perf", "perf", "down", ""]
+    arguments = (tmp_path / "told").read_text().split("\n")
+    assert [call.split(" ")[0] for call in arguments] == ["up", "perf", "perf", "down", ""]
     assert ONLY in (report / "bench.md").read_text()
     assert (report / "bench.svg").exists()
     assert _leftovers(tmp_path) == []

@@ -71,8 +71,8 @@ class Live:
     async def follow_each_other(self) -> None:
         async def have_the_same() -> bool:
             found = [await self.quorum.status(node) for node in self.nodes.values()]
-            told = {(one.term, one.commit_index, one.last_index) for one in found if one}
-            return all(found) and len(told) == 1
+            answers = {(one.term, one.commit_index, one.last_index) for one in found if one}
+            return all(found) and len(answers) == 1
 
         await until(have_the_same, "one term and one log")
 

@@ -138,6 +138,7 @@ def test_every_command_has_help_without_extras(client: Path, tmp_path: Path) -> 
         ("chaos", ("chaos", "run", "control")),
         ("spark", ("pipeline", "--topic", "t", "--schema", "a int", "--output", "out")),
         ("demo", ("demo",)),
+        ("sql", ("sql", "select 1")),
     ],
 )
 def test_a_missing_extra_is_one_line_that_names_it(

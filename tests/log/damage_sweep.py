@@ -151,7 +151,7 @@ async def outcome(known: Reference, trial: Trial) -> str:
     """What becomes of the log. Raises for anything wrong that is served."""
     disk, log = await open_log(trial.files, known.config)
     served, is_damaged = serve(log)
-    if _is_untold(known, served):
+    if _is_unreported(known, served):
         return "untold"
     assert known.batches.startswith(served)
     if not is_damaged:
@@ -172,7 +172,7 @@ async def outcome(known: Reference, trial: Trial) -> str:
     return "unaffected" if is_as_left else "rebuilt"
 
 
-def _is_untold(known: Reference, served: bytes) -> bool:
+def _is_unreported(known: Reference, served: bytes) -> bool:
     """It differs in an epoch above the flushed offset, and nowhere else."""
     if known.batches.startswith(served):
         return False

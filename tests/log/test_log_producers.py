@@ -49,7 +49,7 @@ async def filled(open_log: OpenLog, *, on: SimDisk) -> PartitionLog:
     return log
 
 
-def told(log: PartitionLog) -> tuple[ProducerEntry, ...]:
+def recovered_entries(log: PartitionLog) -> tuple[ProducerEntry, ...]:
     """What the batches of a log tell of producers."""
     states = ProducerStates()
     for header, data in batches(log):
@@ -101,7 +101,7 @@ async def test_a_duplicate_is_known_after_a_start_whatever_became_of_the_snapsho
 ) -> None:
     log = await filled(open_log, on=disk)
     known = log.producers.entries()
-    assert known == told(log)
+    assert known == recovered_entries(log)
     await ending(disk, log)
     there = snapshots(disk)
     assert len(there) >= 4
@@ -129,7 +129,7 @@ async def test_a_batch_that_was_cut_may_come_again_and_one_that_was_kept_is_a_du
     log = await filled(open_log, on=disk)
     before = [header for header, _ in batches(log)]
     await log.truncate_to(end)
-    assert log.producers.entries() == told(log)
+    assert log.producers.entries() == recovered_entries(log)
     kept = [header for header in before if header.next_offset <= end]
     of_7 = [header.base_sequence for header in kept if header.producer_id == 7]
     for sequence in of_7[-5:]:
@@ -150,7 +150,7 @@ async def test_a_snapshot_of_batches_that_were_cut_tells_nothing_of_those_in_the
     for place in range(4):
         send(log, 2 * place, of=8)
     await log.truncate_to(8)
-    assert log.producers.entries() == told(log)
+    assert log.producers.entries() == recovered_entries(log)
     assert send(log, 2) == (8, False)
 
 
@@ -228,7 +228,7 @@ async def test_a_power_cut_anywhere_leaves_the_producers_of_the_batches_that_are
     async for disk, _ in power_cuts(make, work):
         log = await open_log(on=disk, segment_bytes=SEGMENT_BYTES)
         assert log.damage is None
-        assert log.producers.entries() == told(log)
+        assert log.producers.entries() == recovered_entries(log)
 
 
 # Transactions, which a follower of a broker of theirs would have
@@ -283,7 +283,7 @@ async def test_a_transaction_whose_end_was_cut_is_open_again(
     with_transactions(log)
     await log.truncate_to(end)
     assert log.first_unstable_offset == unstable
-    assert log.producers.entries() == told(log)
+    assert log.producers.entries() == recovered_entries(log)
 
 
 async def test_a_producer_with_an_open_transaction_is_never_forgotten(

@@ -22,138 +22,138 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def told(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Event]:
+def reported(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Event]:
     """The events of all that is committed in the world."""
     events: list[Event] = []
     commit = world.commit
 
-    def tell(records: Sequence[MetadataRecord]) -> None:
+    def report(records: Sequence[MetadataRecord]) -> None:
         before = world.image
         commit(records)
         if world.image is not before:
             batch = MetadataBatch(controller_id=9, controller_epoch=1, records=records)
             events.extend(batch_events(before, batch, offset=world.image.offset))
 
-    monkeypatch.setattr(world, "commit", tell)
+    monkeypatch.setattr(world, "commit", report)
     return events
 
 
 @pytest.fixture
-def replicas(world: World, told: list[Event]) -> list[int]:
+def replicas(world: World, reported: list[Event]) -> list[int]:
     world.start(1, 2, 3)
     world.create("t", configs={"min.insync.replicas": "2"})
-    told.clear()
+    reported.clear()
     return list(world.partition("t").replicas)
 
 
-def of(told: list[Event], *kinds: Kind) -> list[tuple[str, str, str]]:
-    return [(one.before, one.after, one.cause) for one in told if one.kind in kinds]
+def of(reported: list[Event], *kinds: Kind) -> list[tuple[str, str, str]]:
+    return [(one.before, one.after, one.cause) for one in reported if one.kind in kinds]
 
 
 def listed(*members: int) -> str:
     return ",".join(map(str, members)) or "none"
 
 
-def test_a_start_of_a_cluster_is_told(world: World, told: list[Event]) -> None:
+def test_a_start_of_a_cluster_is_told(world: World, reported: list[Event]) -> None:
     world.start(1)
     world.create("t", replication_factor=1)
-    kinds = [one.kind for one in told]
+    kinds = [one.kind for one in reported]
     assert kinds == [Kind.CONTROLLER, Kind.REGISTRATION, Kind.FENCING, Kind.TOPIC]
-    assert told[0].controller_epoch == 1
-    assert told[1].broker_epoch == told[2].broker_epoch == world.epoch(1)
-    assert (told[2].before, told[2].after) == ("fenced", "unfenced")
-    assert told[3].topic == "t"
-    assert all(one.cause and one.metadata_offset for one in told)
+    assert reported[0].controller_epoch == 1
+    assert reported[1].broker_epoch == reported[2].broker_epoch == world.epoch(1)
+    assert (reported[2].before, reported[2].after) == ("fenced", "unfenced")
+    assert reported[3].topic == "t"
+    assert all(one.cause and one.metadata_offset for one in reported)
 
 
-def test_a_silent_leader(world: World, told: list[Event], replicas: list[int]) -> None:
+def test_a_silent_leader(world: World, reported: list[Event], replicas: list[int]) -> None:
     first, second, third = replicas
     world.pass_session_but(second, third)
     cause = "silent for 3000 ms"
-    assert of(told, Kind.FENCING) == [("unfenced", "fenced", cause)]
+    assert of(reported, Kind.FENCING) == [("unfenced", "fenced", cause)]
     full = f"broker {first} fenced: {cause}"
-    assert of(told, Kind.LEADER) == [(f"{first}", f"{second}", full)]
-    assert of(told, Kind.ISR) == [(listed(*replicas), listed(second, third), full)]
-    led = next(one for one in told if one.kind == Kind.LEADER)
+    assert of(reported, Kind.LEADER) == [(f"{first}", f"{second}", full)]
+    assert of(reported, Kind.ISR) == [(listed(*replicas), listed(second, third), full)]
+    led = next(one for one in reported if one.kind == Kind.LEADER)
     after = world.partition("t")
     assert (led.leader_epoch, led.partition_epoch) == (after.leader_epoch, after.partition_epoch)
     assert (led.topic, led.partition, led.metadata_offset) == ("t", 0, world.image.offset)
 
 
-def test_a_controlled_shutdown(world: World, told: list[Event], replicas: list[int]) -> None:
+def test_a_controlled_shutdown(world: World, reported: list[Event], replicas: list[int]) -> None:
     world.beat(replicas[0], want_shut_down=True)
-    (told_of,) = of(told, Kind.LEADER)
-    assert told_of[2] == f"broker {replicas[0]} fenced: controlled shutdown"
+    (event,) = of(reported, Kind.LEADER)
+    assert event[2] == f"broker {replicas[0]} fenced: controlled shutdown"
 
 
 @pytest.mark.parametrize(
     ("loss", "words"), [(UNFLUSHED, "unflushed records may be lost"), (EVERYTHING, "an empty disk")]
 )
 def test_a_start_says_what_it_lost(
-    world: World, told: list[Event], replicas: list[int], loss: int, words: str
+    world: World, reported: list[Event], replicas: list[int], loss: int, words: str
 ) -> None:
     world.pass_session_but(*replicas[1:])
-    told.clear()
+    reported.clear()
     world.register(replicas[0], incarnation=2, start_loss=loss)  # type: ignore[arg-type]
-    ((_, after, cause),) = of(told, Kind.REGISTRATION)
+    ((_, after, cause),) = of(reported, Kind.REGISTRATION)
     assert after == f"epoch {world.epoch(replicas[0])}"
     assert words in cause
 
 
 def test_a_leader_says_why_it_shrinks_its_isr(
-    world: World, told: list[Event], replicas: list[int]
+    world: World, reported: list[Event], replicas: list[int]
 ) -> None:
     first, second, third = replicas
     world.alter("t", [first], cause=f"replica {second} not caught up for 10000 ms")
-    ((_, after, cause),) = of(told, Kind.ISR)
+    ((_, after, cause),) = of(reported, Kind.ISR)
     assert (after, cause) == (
         listed(first),
         f"leader {first}: replica {second} not caught up for 10000 ms",
     )
-    assert of(told, Kind.ELR) == [("none", listed(second, third), cause)]
+    assert of(reported, Kind.ELR) == [("none", listed(second, third), cause)]
 
 
-def test_damage_and_failed_disks(world: World, told: list[Event], replicas: list[int]) -> None:
+def test_damage_and_failed_disks(world: World, reported: list[Event], replicas: list[int]) -> None:
     first, second, _third = replicas
     world.report_damage(first, "t", cause="CRC at byte 4711")
     cause = f"broker {first} found its log damaged: CRC at byte 4711"
-    assert of(told, Kind.DAMAGED) == [("none", f"{first}", cause)]
-    assert of(told, Kind.LEADER) == [(f"{first}", f"{second}", cause)]
-    told.clear()
+    assert of(reported, Kind.DAMAGED) == [("none", f"{first}", cause)]
+    assert of(reported, Kind.LEADER) == [(f"{first}", f"{second}", cause)]
+    reported.clear()
     world.report_damage(second, "t", condition=ReportReplicaStateRequest.OFFLINE, cause="EIO")
-    assert of(told, Kind.OFFLINE) == [
+    assert of(reported, Kind.OFFLINE) == [
         ("none", f"{second}", f"broker {second} cannot use its disk: EIO")
     ]
 
 
 def test_preferred_unclean_and_last_known_leaders(
-    world: World, told: list[Event], replicas: list[int]
+    world: World, reported: list[Event], replicas: list[int]
 ) -> None:
     first, second, third = replicas
     world.pass_session_but(second, third)
     world.register(first, incarnation=2)
     world.beat(first)
     world.alter("t", replicas)
-    told.clear()
+    reported.clear()
     world.elect("t")
-    assert of(told, Kind.LEADER)[0][2] == "the preferred leader was asked for"
+    assert of(reported, Kind.LEADER)[0][2] == "the preferred leader was asked for"
     for one in (second, third, first):
         world.report_damage(one, "t")
-    told.clear()
+    reported.clear()
     world.elect("t", kind=UNCLEAN)
-    ((_, _, cause),) = of(told, Kind.LEADER)
+    ((_, _, cause),) = of(reported, Kind.LEADER)
     assert cause.startswith("an unclean election was asked for")
     assert "no eligible replica" in cause
 
 
-def test_the_last_known_leader_is_told_as_that(world: World, told: list[Event]) -> None:
+def test_the_last_known_leader_is_told_as_that(world: World, reported: list[Event]) -> None:
     world.start(1)
     world.create("t", replication_factor=1)
     world.pass_session_but()
     world.register(1, incarnation=2, start_loss=EVERYTHING)
-    told.clear()
+    reported.clear()
     world.beat(1)
-    ((before, after, cause),) = of(told, Kind.LEADER)
+    ((before, after, cause),) = of(reported, Kind.LEADER)
     assert (before, after) == ("none", "1")
     assert cause == "broker 1 is back; no eligible replica: the last known leader leads"
 

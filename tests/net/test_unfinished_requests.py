@@ -60,14 +60,14 @@ def test_what_became_requests_is_held_by_nobody() -> None:
     node = Node()
     for _ in range(100):
         node.receive("a", 30 * MIB + 100)
-        node.requests.finished("a", 30 * MIB)
+        node.requests.note_finished("a", 30 * MIB)
         assert node.look() == []
     assert node.requests.size_bytes <= 100
 
 
 def test_a_connection_made_while_others_were_looked_for_is_left_alone() -> None:
     node = Node()
-    node.requests.finished("new", 10 * MIB)
+    node.requests.note_finished("new", 10 * MIB)
     assert node.look() == [], "not among those that were found"
     node.receive("new", 10 * MIB)
     for _ in range(10):
@@ -77,7 +77,7 @@ def test_a_connection_made_while_others_were_looked_for_is_left_alone() -> None:
 
 def test_a_connection_that_is_gone_leaves_nothing_to_the_next_of_its_name() -> None:
     node = Node()
-    node.requests.finished("a", 10 * MIB)
+    node.requests.note_finished("a", 10 * MIB)
     node.look()
     node.look()
     node.receive("a", 2 * MIB)
@@ -89,7 +89,7 @@ def test_headers_and_frames_never_add_up_to_a_request() -> None:
     for _ in range(300):
         for _ in range(1_000):
             node.receive("a", 300)
-            node.requests.finished("a", 50)
+            node.requests.note_finished("a", 50)
         assert node.look() == []
     node.receive("a", 25 * MIB)
     node.look()
@@ -125,7 +125,7 @@ def test_a_sender_of_many_requests_is_left_alone_whatever_is_on_its_way() -> Non
     for _ in range(50):
         for connection in map(str, range(30)):
             node.receive(connection, 3 * MIB)
-            node.requests.finished(connection, 3 * MIB)
+            node.requests.note_finished(connection, 3 * MIB)
         assert node.look() == []
 
 

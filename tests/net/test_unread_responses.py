@@ -144,9 +144,9 @@ def test_a_connection_that_takes_nothing_for_the_time_out_is_told_of_once_it_is_
     assert unread.late_owners() == []
     clock.ms = TIMEOUT_MS // 2
     assert unread.late_owners() == ["a"]
-    assert unread.stalled({"a": 10}) == [], "seen for the first time"
+    assert unread.find_stalled({"a": 10}) == [], "seen for the first time"
     clock.ms = TIMEOUT_MS
-    assert unread.stalled({"a": 9 + PROGRESS_BYTES_MIN}) == ["a"]
+    assert unread.find_stalled({"a": 9 + PROGRESS_BYTES_MIN}) == ["a"]
     assert unread.hang_ups == 1
 
 
@@ -157,7 +157,7 @@ def test_a_slow_connection_that_takes_some_is_left_alone() -> None:
     for step in range(1, 50):
         clock.ms = step * TIMEOUT_MS // 2
         assert unread.late_owners() == ["a"]
-        assert unread.stalled({"a": step * PROGRESS_BYTES_MIN}) == []
+        assert unread.find_stalled({"a": step * PROGRESS_BYTES_MIN}) == []
 
 
 def test_one_whose_old_response_was_taken_begins_anew() -> None:
@@ -166,12 +166,12 @@ def test_one_whose_old_response_was_taken_begins_anew() -> None:
     old = taken(unread, "a", MIB)
     clock.ms = TIMEOUT_MS // 2
     unread.late_owners()
-    unread.stalled({"a": 10})
+    unread.find_stalled({"a": 10})
     old.release()
     taken(unread, "a", MIB)
     clock.ms = TIMEOUT_MS
     assert unread.late_owners() == ["a"]
-    assert unread.stalled({"a": 10}) == []
+    assert unread.find_stalled({"a": 10}) == []
 
 
 def test_replicas_have_a_share_each_whatever_the_others_hold() -> None:

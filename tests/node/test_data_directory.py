@@ -54,9 +54,11 @@ async def test_folder_of_another_node_or_cluster_is_refused(
 async def test_folder_of_an_earlier_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
     before = "version=1\ncluster.id=c\nnode.id=1\n"
     (tmp_path / "meta.properties").write_text(before)
-    with pytest.raises(DataDirectoryError, match=r"version=1.*reads version 2 only: move") as told:
+    with pytest.raises(
+        DataDirectoryError, match=r"version=1.*reads version 2 only: move"
+    ) as raised:
         await format_or_check(SystemDisk(), config_for(tmp_path))
-    assert "\n" not in told.value.message
+    assert "\n" not in raised.value.message
     assert (tmp_path / "meta.properties").read_text() == before
 
 

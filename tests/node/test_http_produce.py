@@ -1,4 +1,4 @@
-"""Records by POST against a fake cluster, on virtual time: forms, bounds, errors and statuses."""
+"""Records by POST against real brokers, on virtual time: forms, bounds, errors and statuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started
 
 from tidelog.client.producing.partitioners import murmur2
 from tidelog.core.errors import InvalidConfigError
@@ -53,17 +54,19 @@ def post(
     return Post(topic, query, content_type, content_length, chunks)
 
 
-def posts(cluster: FakeCluster, config: HttpProduceConfig = CONFIG) -> RecordPosts:
+def posts(cluster: RealCluster, config: HttpProduceConfig = CONFIG) -> RecordPosts:
     return RecordPosts(producer_for(config, BOOTSTRAP, cluster), config)
 
 
-def one_topic(*, partitions: int = 1, auto_create: bool = True) -> FakeCluster:
-    cluster = FakeCluster(auto_create=auto_create)
-    cluster.create("t", partitions=partitions)
+async def one_topic(
+    *, partitions: int = 1, replicas: int = 3, auto_create: bool = True
+) -> RealCluster:
+    cluster = await started(auto_create=auto_create)
+    await cluster.create("t", partitions=partitions, replicas=replicas)
     return cluster
 
 
-async def answer(cluster: FakeCluster, request: Post) -> Answer:
+async def answer(cluster: RealCluster, request: Post) -> Answer:
     under_test = posts(cluster)
     try:
         return await under_test.answer(request)
@@ -92,7 +95,7 @@ def error(found: Answer) -> tuple[int, object]:
 async def test_the_content_type_says_what_the_records_are(
     content_type: str, body: bytes, values: list[bytes | None]
 ) -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     found = await answer(cluster, post(body, content_type))
     offsets = [{"partition": 0, "offset": number} for number in range(len(values))]
     assert found == Answer(200, {"topic": "t", "offsets": offsets})
@@ -100,13 +103,13 @@ async def test_the_content_type_says_what_the_records_are(
 
 
 async def test_all_replicas_acknowledge_a_record_before_its_answer() -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     await answer(cluster, post(b"v"))
     assert [request.acks for request in cluster.requests("Produce")] == [-1]
 
 
 async def test_key_and_partition_are_those_of_the_query() -> None:
-    cluster = one_topic(partitions=5)
+    cluster = await one_topic(partitions=5)
     found = await answer(cluster, post(b"v", query=[("key", "köln")]))
     place = (murmur2("köln".encode()) & 0x7FFFFFFF) % 5
     assert found.body["offsets"] == [{"partition": place, "offset": 0}]
@@ -118,7 +121,7 @@ async def test_key_and_partition_are_those_of_the_query() -> None:
 
 
 async def test_rows_name_key_headers_and_partition_of_their_own() -> None:
-    cluster = one_topic(partitions=2)
+    cluster = await one_topic(partitions=2)
     rows = (
         b'{"records": [{"value": {"n": 1}, "key": "a", "partition": 1,'
         b' "headers": {"h": "x", "none": null}}, {"value": 2}]}'
@@ -152,14 +155,14 @@ async def test_rows_name_key_headers_and_partition_of_their_own() -> None:
 async def test_a_body_that_is_not_what_it_says_is_refused_whole(
     content_type: str, body: bytes
 ) -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     assert error(await answer(cluster, post(body, content_type))) == (400, "INVALID_RECORD")
     assert cluster.calls == []
 
 
 @pytest.mark.parametrize("body", [b"", b"\n \n"])
 async def test_a_body_without_a_record_is_refused(body: bytes) -> None:
-    found = await answer(one_topic(), post(body, "application/x-ndjson"))
+    found = await answer(await one_topic(), post(body, "application/x-ndjson"))
     assert error(found) == (400, "INVALID_REQUEST")
 
 
@@ -179,7 +182,7 @@ async def test_a_body_without_a_record_is_refused(body: bytes) -> None:
 async def test_what_the_head_says_is_refused_before_the_body_is_read(
     change: dict[str, Any], status: int, name: str
 ) -> None:
-    cluster, body = one_topic(), Body(b"v")
+    cluster, body = await one_topic(), Body(b"v")
     request = post(body)._replace(**change)
     assert error(await answer(cluster, request)) == (status, name)
     refused = posts(cluster).refusal_by_head(request)
@@ -189,7 +192,7 @@ async def test_what_the_head_says_is_refused_before_the_body_is_read(
 
 
 async def test_a_body_of_unknown_length_is_read_no_further_than_max_bytes() -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     body = Body(*[b"x" * 400] * 50)
     assert error(await answer(cluster, post(body))) == (413, "MESSAGE_TOO_LARGE")
     assert body.read == 3
@@ -198,10 +201,10 @@ async def test_a_body_of_unknown_length_is_read_no_further_than_max_bytes() -> N
 
 async def test_a_key_may_be_as_long_as_a_query_with_the_largest_body() -> None:
     query = [("key", "k" * 8_190)]
-    found = await answer(one_topic(), post(b"x" * CONFIG.max_bytes, query=query))
+    found = await answer(await one_topic(), post(b"x" * CONFIG.max_bytes, query=query))
     assert found.status == 200
     beyond = [("key", "k" * (RECORD_SLACK_BYTES + 1))]
-    found = await answer(one_topic(), post(b"x" * CONFIG.max_bytes, query=beyond))
+    found = await answer(await one_topic(), post(b"x" * CONFIG.max_bytes, query=beyond))
     assert error(found) == (413, "MESSAGE_TOO_LARGE")
 
 
@@ -214,14 +217,14 @@ async def test_a_key_may_be_as_long_as_a_query_with_the_largest_body() -> None:
     ],
 )
 async def test_more_records_than_records_max_are_refused(content_type: str, body: bytes) -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     found = await answer(cluster, post(body, content_type))
     assert error(found) == (413, "MESSAGE_TOO_LARGE")
     assert cluster.calls == []
 
 
 async def test_no_more_than_requests_max_are_worked_on() -> None:
-    under_test = posts(one_topic())
+    under_test = posts(await one_topic())
     working = [
         asyncio.create_task(under_test.answer(post(Body(b"v", pause_s=1))))
         for _ in range(CONFIG.requests_max)
@@ -235,7 +238,7 @@ async def test_no_more_than_requests_max_are_worked_on() -> None:
 
 
 async def test_a_slow_body_is_not_waited_for() -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     config = replace(CONFIG, timeout_ms=4_000)
     loop = asyncio.get_running_loop()
     start_s = loop.time()
@@ -246,7 +249,7 @@ async def test_a_slow_body_is_not_waited_for() -> None:
 
 
 async def test_a_topic_that_does_not_exist_is_404() -> None:
-    cluster = one_topic(auto_create=False)
+    cluster = await one_topic(auto_create=False)
     found = await answer(cluster, post(b"v", topic="nosuch"))
     assert error(found) == (404, "UNKNOWN_TOPIC_OR_PARTITION")
     found = await answer(cluster, post(b"v", query=[("partition", "7")]))
@@ -263,7 +266,7 @@ async def test_a_topic_that_does_not_exist_is_404() -> None:
 async def test_a_brokers_refusal_has_its_name_and_a_status(
     code: common_pb2.ErrorCode, status: int
 ) -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     cluster.mishaps.append(Mishap("Produce", code=code))
     found = await answer(cluster, post(b"v"))
     assert error(found) == (status, common_pb2.ErrorCode.Name(code))
@@ -271,8 +274,9 @@ async def test_a_brokers_refusal_has_its_name_and_a_status(
 
 
 async def test_without_a_leader_it_ends_in_time_and_says_that_nothing_was_stored() -> None:
-    cluster = one_topic()
-    cluster.move("t", 0, leader_id=None)
+    cluster = await one_topic(replicas=1)
+    cluster.kill(1)
+    await cluster.fenced(1)
     loop = asyncio.get_running_loop()
     start_s = loop.time()
     found = await answer(cluster, post(b"v"))
@@ -282,8 +286,8 @@ async def test_without_a_leader_it_ends_in_time_and_says_that_nothing_was_stored
 
 
 async def test_without_any_broker_it_ends_in_time() -> None:
-    cluster = one_topic()
-    cluster.alive = dict.fromkeys(cluster.alive, False)
+    cluster = await one_topic()
+    cluster.cut_off |= set(ADDRESSES.values())
     loop = asyncio.get_running_loop()
     start_s = loop.time()
     found = await answer(cluster, post(b"v"))
@@ -292,8 +296,9 @@ async def test_without_any_broker_it_ends_in_time() -> None:
 
 
 async def test_each_record_says_what_became_of_it() -> None:
-    cluster = one_topic(partitions=2)
-    cluster.move("t", 1, leader_id=None)
+    cluster = await one_topic(partitions=2, replicas=1)
+    cluster.kill(2)
+    await cluster.fenced(2)
     rows = b'{"records": [{"value": 1, "partition": 0}, {"value": 2, "partition": 1}]}'
     found = await answer(cluster, post(rows, KAFKA_JSON))
     assert error(found) == (504, "REQUEST_TIMED_OUT")
@@ -303,7 +308,7 @@ async def test_each_record_says_what_became_of_it() -> None:
 
 
 async def test_records_after_one_that_was_not_taken_are_not_sent() -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     rows = b'{"records": [{"value": 1}, {"value": 2, "partition": 7}, {"value": 3}]}'
     found = await answer(cluster, post(rows, KAFKA_JSON))
     assert found.status == 404
@@ -316,7 +321,7 @@ async def test_records_after_one_that_was_not_taken_are_not_sent() -> None:
 
 
 async def test_a_node_that_stops_takes_no_more_and_sends_what_it_took() -> None:
-    cluster = one_topic()
+    cluster = await one_topic()
     under_test = posts(cluster)
     is_appended = asyncio.Event()
     cluster.before_answer = lambda name: is_appended.set() if name == "Produce" else None

@@ -57,9 +57,9 @@ def test_a_storm_of_equal_refusals_is_one_event_with_its_count() -> None:
     journal = Journal(size_max=100, bytes_max=1 << 20)
     for number in range(10_000):
         journal.note(replace(REFUSED, cause=f"{number} bytes are in flight"), 50 + number)
-    (told,) = journal.page(after=0, limit=10)
-    assert (told.count, told.time_ms, told.last_ms) == (10_000, 50, 10_049)
-    assert told.event.cause == "0 bytes are in flight"
+    (reported,) = journal.page(after=0, limit=10)
+    assert (reported.count, reported.time_ms, reported.last_ms) == (10_000, 50, 10_049)
+    assert reported.event.cause == "0 bytes are in flight"
     journal.note(REFUSED, 50 + REPEAT_MS_MAX)
     assert len(journal) == 2, "one that goes on is told again each minute"
     journal.note(replace(REFUSED, after="THROTTLING_QUOTA_EXCEEDED"), 50 + REPEAT_MS_MAX)

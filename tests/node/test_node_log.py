@@ -51,7 +51,7 @@ async def main():
             raise ValueError("two\\nlines")
         except ValueError:
             logging.getLogger(name).exception("unexpected")
-    node_log.tell_counted()
+    node_log.log_counted()
     tending = asyncio.create_task(node_log.tend())
     sys.stderr.write("x" * 20_000 + "\\n")
     sys.stderr.flush()
@@ -78,13 +78,16 @@ class LeftCaller:
     def peer(self) -> str:
         return "ipv4:127.0.0.1:1"
 
+    def invocation_metadata(self) -> None:
+        return None
+
     def time_remaining(self) -> None:
         """It set no deadline."""
 
     async def write(self, _response: object) -> None:
         raise self.error
 
-    async def abort(self, *_told: object) -> None:
+    async def abort(self, *_info: object) -> None:
         self.aborted = True
 
 

@@ -33,11 +33,11 @@ def test_a_kind_has_its_share_of_a_window_whatever_its_lines_say() -> None:
     written = [lines.is_to_write(line("suspected", broker=number), 0) for number in range(5)]
     assert written == [True, True, True, False, False]
     assert lines.is_to_write(line("another kind"), 0)
-    told = [
-        (told.fields["event"], told.fields.get("of"), count)
-        for told, count in lines.take_counted(10)
+    reported = [
+        (reported.fields["event"], reported.fields.get("of"), count)
+        for reported, count in lines.take_counted(10)
     ]
-    assert told == [("lines suppressed", "suspected", 2)]
+    assert reported == [("lines suppressed", "suspected", 2)]
 
 
 def test_a_library_is_one_kind_whatever_it_says() -> None:

@@ -281,23 +281,25 @@ async def snapshot_content(
     return voter.storage.snapshots.read_chunk(0, voter.storage.snapshots.size_bytes)
 
 
-def told(ready: Ready) -> list[RaftMessage]:
+def messages_in(ready: Ready) -> list[RaftMessage]:
     """Everything a step says, now or once it is stored."""
     return [*ready.at_once, *ready.messages]
 
 
 def kinds(ready: Ready) -> list[str | None]:
-    return [message.WhichOneof("body") for message in told(ready)]
+    return [message.WhichOneof("body") for message in messages_in(ready)]
 
 
 def replies(ready: Ready) -> list[AppendEntriesReply]:
-    return [m.append_entries_reply for m in told(ready) if m.HasField("append_entries_reply")]
+    return [
+        m.append_entries_reply for m in messages_in(ready) if m.HasField("append_entries_reply")
+    ]
 
 
 def appends(ready: Ready, receiver_id: int) -> list[AppendEntries]:
     return [
         message.append_entries
-        for message in told(ready)
+        for message in messages_in(ready)
         if message.receiver_id == receiver_id and message.HasField("append_entries")
     ]
 
@@ -305,7 +307,7 @@ def appends(ready: Ready, receiver_id: int) -> list[AppendEntries]:
 def pieces(ready: Ready, receiver_id: int) -> list[InstallSnapshot]:
     return [
         message.install_snapshot
-        for message in told(ready)
+        for message in messages_in(ready)
         if message.receiver_id == receiver_id and message.HasField("install_snapshot")
     ]
 

@@ -42,6 +42,7 @@ class Followers:
         self.peer_ids = [2, 3]
         self.acknowledge = True
         self.elect = True
+        self.rejoin = True
         self.sent: list[tuple[float, RaftMessage]] = []
         self.receiver: RaftReceiver | None = None
 
@@ -63,7 +64,7 @@ class Followers:
     def _answer(self, peer_id: int, message: RaftMessage) -> RaftMessage | None:
         answer = RaftMessage(sender_id=peer_id, receiver_id=1, incarnation=1, term=message.term)
         match message.WhichOneof("body"):
-            case "rejoin":
+            case "rejoin" if self.rejoin:
                 answer.rejoin_reply.CopyFrom(RejoinReply(asked_incarnation=message.incarnation))
             case "pre_vote" if self.elect:
                 answer.pre_vote_reply.CopyFrom(

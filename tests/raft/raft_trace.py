@@ -172,7 +172,7 @@ class Player:
         for node_id in self._chosen(nodes):
             await self._stage.start(node_id)
         for node_id in self._chosen(nodes):
-            self._tell(await self._stage.step(node_id))
+            self._print_steps(await self._stage.step(node_id))
 
     # Time and callers
 
@@ -181,7 +181,7 @@ class Player:
             machine = self._stage.machines[node_id]
             machine.now_s = round(machine.now_s + int(duration_ms) / 1000, 6)
             if machine.is_running:
-                self._tell(await self._stage.step(node_id))
+                self._print_steps(await self._stage.step(node_id))
 
     async def do_campaign(self, node: str) -> None:
         await self.do_tick("601", node)
@@ -193,24 +193,24 @@ class Player:
 
     async def do_propose(self, node: str, *commands: str) -> None:
         proposals = [command.encode() for command in commands]
-        self._tell(await self._stage.step(int(node), proposals=proposals))
+        self._print_steps(await self._stage.step(int(node), proposals=proposals))
 
     async def do_read(self, node: str) -> None:
         self._read_id += 1
         self._reads.setdefault(int(node), set()).add(self._read_id)
-        self._tell(await self._stage.step(int(node), reads=[self._read_id]))
+        self._print_steps(await self._stage.step(int(node), reads=[self._read_id]))
 
     # Messages
 
     async def do_deliver(self, *filters: str) -> None:
-        self._tell(await self._stage.deliver(self._take(filters)))
+        self._print_steps(await self._stage.deliver(self._take(filters)))
 
     async def do_stabilize(self, *filters: str) -> None:
         for _ in range(ROUNDS_MAX):
             messages = self._take(filters)
             if not messages:
                 return
-            self._tell(await self._stage.deliver(messages))
+            self._print_steps(await self._stage.deliver(messages))
         self._print(f"not stable after {ROUNDS_MAX} rounds")
 
     def do_drop(self, *filters: str) -> None:
@@ -287,9 +287,9 @@ class Player:
 
     # What is printed
 
-    def _tell(self, steps: Iterable[Happened]) -> None:
+    def _print_steps(self, steps: Iterable[Happened]) -> None:
         for step in steps:
-            self._tell_leadership(step)
+            self._print_leadership(step)
             restored = step.ready.restored
             if restored is not None:
                 self._print(f"{step.node_id} restores {restored.index}/{restored.term}")
@@ -299,11 +299,11 @@ class Player:
             ]
             if applied:
                 self._print(f"{step.node_id} applies {', '.join(applied)}")
-            self._tell_reads(step)
+            self._print_reads(step)
             for message in (*step.ready.at_once, *step.ready.messages):
                 self._print(describe(message))
 
-    def _tell_leadership(self, step: Happened) -> None:
+    def _print_leadership(self, step: Happened) -> None:
         leadership = step.ready.leadership
         if self._leaderships.get(step.node_id) != leadership:
             self._leaderships[step.node_id] = leadership
@@ -312,7 +312,7 @@ class Player:
                 f"leader {leadership.leader_id or 'unknown'}"
             )
 
-    def _tell_reads(self, step: Happened) -> None:
+    def _print_reads(self, step: Happened) -> None:
         waiting = self._reads.get(step.node_id, set())
         for read in step.ready.reads:
             waiting.discard(read.read_id)

@@ -11,6 +11,7 @@ from tests.raft.one_voter import (
     append,
     command,
     kinds,
+    messages_in,
     piece,
     pre_vote,
     rejoin,
@@ -18,7 +19,6 @@ from tests.raft.one_voter import (
     replies,
     request_vote,
     snapshot_content,
-    told,
     vote,
 )
 
@@ -80,7 +80,7 @@ async def test_no_message_of_another_cluster_is_heard_or_answered(
 async def test_all_a_voter_says_names_its_cluster() -> None:
     voter = await voter_with_a_log()
     ready = await voter.pass_time(0.601)
-    assert {message.cluster_id for message in told(ready)} == {OWN}
+    assert {message.cluster_id for message in messages_in(ready)} == {OWN}
 
 
 async def test_a_leader_begins_its_term_with_the_clusters_name() -> None:

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from tidelog.chaos.workloads.forged_raft import Aim, forged, leap
+from tidelog.chaos.workloads.forged_raft import Aim, forge, leap
 from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import ENGINES, RaftConfig
 from tidelog.raft.replicated_log import NotLeaderError, ProposalUnknownError
 from tidelog.raft.well_formed import fault
 from tidelog.simulation.raft.machine import Command
 from tidelog.simulation.raft.network import NetworkKind
-from tidelog.simulation.raft.world import World
-from tidelog.simulation.raft.world_config import CLUSTER_ID, WorldConfig
+from tidelog.simulation.raft.simulation import RaftSimulation
+from tidelog.simulation.raft.simulation_config import CLUSTER_ID, RaftSimulationConfig
 from tidelog.simulation.suites.findings import Findings
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -34,9 +34,9 @@ class Quorum:
     def __init__(self, seed: int, engine: str) -> None:
         self.random = random.Random(seed)
         self.findings = Findings()
-        self.world = World(
+        self.simulation = RaftSimulation(
             random=SeededRandom(seed),
-            config=WorldConfig(
+            config=RaftSimulationConfig(
                 voter_ids=VOTERS,
                 raft=replace(CONFIG, engine=engine),
                 network=NetworkKind(is_lawless=False, has_stragglers=False),
@@ -56,7 +56,7 @@ class Quorum:
                 await asyncio.sleep(0.02)
 
     async def _propose(self, command: bytes) -> bool:
-        leader = self.world.leader()
+        leader = self.simulation.leader()
         if leader is None or leader.driver is None or leader.loop is None:
             return False
         try:
@@ -67,12 +67,12 @@ class Quorum:
 
     async def settle(self) -> None:
         async with asyncio.timeout(ELECTION_S):
-            while not self.world.is_settled():  # noqa: ASYNC110  # virtual time
+            while not self.simulation.is_settled():  # noqa: ASYNC110  # virtual time
                 await asyncio.sleep(0.02)
 
     def give(self, message: RaftMessage) -> None:
         """Hand it to its receiver as the edge of a node does."""
-        voter = self.world.voters[message.receiver_id]
+        voter = self.simulation.voters[message.receiver_id]
         assert voter.driver is not None
         if fault(message) is None:
             voter.driver.on_message(message.sender_id, message)
@@ -80,7 +80,7 @@ class Quorum:
     def aim(self) -> Aim:
         """At any voter, in the name of any other; at best with true numbers."""
         receiver_id, sender_id = self.random.sample(VOTERS, 2)
-        receiver, sender = (self.world.voters[i].driver for i in (receiver_id, sender_id))
+        receiver, sender = (self.simulation.voters[i].driver for i in (receiver_id, sender_id))
         assert receiver is not None
         assert receiver.storage is not None
         assert sender is not None
@@ -97,14 +97,14 @@ class Quorum:
         )
 
     async def restart_all(self) -> None:
-        for voter in self.world.voters.values():
-            self.world.crash(voter)
-        for voter in self.world.voters.values():
-            self.world.start(voter)
+        for voter in self.simulation.voters.values():
+            self.simulation.crash(voter)
+        for voter in self.simulation.voters.values():
+            self.simulation.start(voter)
 
     async def begin(self) -> None:
-        for voter in self.world.voters.values():
-            self.world.start(voter)
+        for voter in self.simulation.voters.values():
+            self.simulation.start(voter)
         await self.settle()
 
     def judge(self) -> None:
@@ -112,8 +112,8 @@ class Quorum:
 
 
 def run(quorum: Quorum, story: object) -> None:
-    scheduler = quorum.world.scheduler
-    scheduler.run(quorum.world.loop, story)  # type: ignore[arg-type]  # a coroutine
+    scheduler = quorum.simulation.scheduler
+    scheduler.run(quorum.simulation.loop, story)  # type: ignore[arg-type]  # a coroutine
     scheduler.close()
 
 
@@ -129,7 +129,7 @@ def test_nothing_that_is_accepted_stops_the_quorum_for_longer_than_an_election(
         await quorum.commit()
         for _ in range(12):
             await quorum.settle()
-            quorum.give(forged(quorum.aim(), quorum.random))
+            quorum.give(forge(quorum.aim(), quorum.random))
             await quorum.commit()
         await quorum.settle()
         await quorum.restart_all()
@@ -158,5 +158,5 @@ def test_one_forged_message_bricks_no_quorum_over_restarts(engine: str) -> None:
 
     run(quorum, story())
     quorum.judge()
-    drivers = [voter.driver for voter in quorum.world.voters.values()]
+    drivers = [voter.driver for voter in quorum.simulation.voters.values()]
     assert all(driver is not None and driver.term < 2**30 for driver in drivers)

@@ -57,16 +57,16 @@ async def test_an_incarnation_from_nowhere_mutes_nobody() -> None:
     assert receiver.log() == []
 
     ready = await receiver.step(append(2, 1, incarnation=sender.wal.incarnation))
-    told = ready.messages[0].rejoin_reply
-    assert told.known_incarnation == rules.CLOCK_MS_MAX + rules.LEAP_MAX
-    await sender.step(told_by(3, told))
+    reply = ready.messages[0].rejoin_reply
+    assert reply.known_incarnation == rules.CLOCK_MS_MAX + rules.LEAP_MAX
+    await sender.step(rejoin_reply_of(3, reply))
 
-    assert sender.wal.incarnation == told.known_incarnation + 1
+    assert sender.wal.incarnation == reply.known_incarnation + 1
     answer = await receiver.step(append(2, 1, incarnation=sender.wal.incarnation))
     assert replies(answer)[0].is_success
     sender.storage.close()
     await sender.start()
-    assert sender.wal.incarnation == told.known_incarnation + 2
+    assert sender.wal.incarnation == reply.known_incarnation + 2
 
 
 async def test_a_receiver_that_just_started_climbs_to_a_great_incarnation() -> None:
@@ -82,8 +82,8 @@ async def test_a_new_disk_never_takes_the_incarnation_of_the_life_before_it() ->
     known = rules.CLOCK_MS_MAX + rules.LEAP_MAX + 1
     taken = []
     while voter.wal.incarnation < known:
-        told = RejoinReply(asked_incarnation=voter.wal.incarnation, known_incarnation=known)
-        await voter.step(told_by(2, told))
+        reply = RejoinReply(asked_incarnation=voter.wal.incarnation, known_incarnation=known)
+        await voter.step(rejoin_reply_of(2, reply))
         taken.append(voter.wal.incarnation)
     assert taken == [known - 1, known + 1]
 
@@ -91,10 +91,14 @@ async def test_a_new_disk_never_takes_the_incarnation_of_the_life_before_it() ->
 async def test_an_old_answer_about_incarnations_raises_nothing() -> None:
     voter = await OneVoter().start()
     before = voter.wal.incarnation
-    await voter.step(told_by(2, RejoinReply(asked_incarnation=before, known_incarnation=FAR)))
+    await voter.step(
+        rejoin_reply_of(2, RejoinReply(asked_incarnation=before, known_incarnation=FAR))
+    )
     above = voter.wal.incarnation
     assert before < above <= rules.CLOCK_MS_MAX + rules.LEAP_MAX + 1
-    await voter.step(told_by(2, RejoinReply(asked_incarnation=before, known_incarnation=FAR)))
+    await voter.step(
+        rejoin_reply_of(2, RejoinReply(asked_incarnation=before, known_incarnation=FAR))
+    )
     assert voter.wal.incarnation == above
 
 
@@ -102,7 +106,7 @@ async def test_two_that_mute_each_other_are_both_heard_again_and_do_not_answer_f
     voter = await OneVoter().start()
     own = voter.wal.incarnation
     await voter.step(append(2, 1, incarnation=9))
-    muted = told_by(2, RejoinReply(asked_incarnation=own, known_incarnation=own + 5))
+    muted = rejoin_reply_of(2, RejoinReply(asked_incarnation=own, known_incarnation=own + 5))
     assert kinds(await voter.step(muted)) == []
     assert voter.wal.incarnation == own + 6
 
@@ -133,7 +137,9 @@ async def test_a_new_disk_takes_no_number_that_a_later_life_of_the_old_one_may_h
     voter.random = FixedRandom(2)
     await voter.start(is_new=True)
     own = voter.wal.incarnation
-    await voter.step(told_by(2, RejoinReply(asked_incarnation=own, known_incarnation=own + 5)))
+    await voter.step(
+        rejoin_reply_of(2, RejoinReply(asked_incarnation=own, known_incarnation=own + 5))
+    )
     assert voter.wal.incarnation > own + 5 + 1_000
 
 
@@ -157,7 +163,7 @@ def test_a_snapshot_of_a_great_term_is_found_by_its_name() -> None:
     assert parse_name(file_name(snapshot)) == snapshot
 
 
-def told_by(sender_id: int, reply: RejoinReply) -> RaftMessage:
+def rejoin_reply_of(sender_id: int, reply: RejoinReply) -> RaftMessage:
     return RaftMessage(
         sender_id=sender_id, receiver_id=1, term=1, incarnation=1, rejoin_reply=reply
     )

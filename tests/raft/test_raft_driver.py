@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 from tests.raft.raft_node import CONFIG, SYNC_S, Commands, Node, Run, until_leading, vote_request
 
 from tidelog.core.errors import KafkaError, MessageTooLargeError, StorageError, TidelogError
@@ -60,6 +63,25 @@ def test_a_sole_voter_commits_as_soon_as_its_own_copy_is_synced(node: Node, run:
     run(main())
 
 
+def test_a_new_disk_warns_only_when_the_others_are_silent_for_long(node: Node, run: Run) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
+
+    async def main() -> None:
+        node.followers.rejoin = False
+        with capture_logs() as logs:
+            await node.log.start(node.machine)
+            await asyncio.sleep(CONFIG.election_timeout_max_ms / 1000 / 2)
+            assert {one["log_level"] for one in logs} == {"info"}
+            await asyncio.sleep(10 * CONFIG.election_timeout_max_ms / 1000)
+            assert [one["waits_for"] for one in logs if one["log_level"] == "warning"] == [[2, 3]]
+            logs.clear()
+            node.followers.rejoin = True
+            await until_leading(node.log)
+            assert {one["log_level"] for one in logs} == {"info"}
+
+    run(main())
+
+
 def test_a_vote_leaves_only_after_its_sync(node: Node, run: Run) -> None:
     async def main() -> None:
         await node.log.start(node.machine)
@@ -68,7 +90,9 @@ def test_a_vote_leaves_only_after_its_sync(node: Node, run: Run) -> None:
         node.followers.sent.clear()
         node.hear(vote_request())
         await asyncio.sleep(2 * SYNC_S)
-        (sent_s,) = [at_s for at_s, told in node.followers.sent if told.HasField("vote_granted")]
+        (sent_s,) = [
+            at_s for at_s, message in node.followers.sent if message.HasField("vote_granted")
+        ]
         assert sent_s - asked_s >= SYNC_S
 
     run(main())

@@ -27,7 +27,7 @@ from tidelog.simulation.suites.findings import SeedResult, Violation
 from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult
 from tidelog.simulation.suites.worker import silence_nodes
 
-QUICK = ("journal_cleared_on_mismatch", "unknown_told_as_failed")
+QUICK = ("journal_cleared_on_mismatch", "unknown_reported_as_failed")
 SEEDS = range(8)
 
 
@@ -175,8 +175,8 @@ def test_command_fails_for_a_miss(suite_of: dict[int, Violation]) -> None:
     output = CliRunner().invoke(sim, options)
 
     assert output.exit_code == 1
-    told, last = output.stdout.splitlines()
-    assert "two_votes_a_term: NOT CAUGHT in 3 seeds" in told
+    verdict, last = output.stdout.splitlines()
+    assert "two_votes_a_term: NOT CAUGHT in 3 seeds" in verdict
     assert json.loads(last)["mutants"] == [
         {"name": "two_votes_a_term", "caught": False, "seeds": 3, "invariant": None}
     ]

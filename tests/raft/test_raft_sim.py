@@ -232,5 +232,5 @@ def test_replay_tells_faults_elections_and_operations() -> None:
     assert output.exit_code == 0
     lines = output.stdout.splitlines()
     assert lines[-1].startswith("raft seed 7: ")
-    for told in ("leads in term", "fault ", "client-", "voter_ids=(1, 2, 3"):
-        assert any(told in line for line in lines), told
+    for words in ("leads in term", "fault ", "client-", "voter_ids=(1, 2, 3"):
+        assert any(words in line for line in lines), words

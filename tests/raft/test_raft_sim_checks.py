@@ -206,7 +206,7 @@ def test_two_voters_hold_different_entries_committed(stage: Stage) -> None:
 
 
 def test_voter_tells_that_what_it_lacks_is_committed(stage: Stage) -> None:
-    stage.logs.look(1, FakeLog([1]), term=1, commit_index=1, applied_index=1, told_index=2)
+    stage.logs.look(1, FakeLog([1]), term=1, commit_index=1, applied_index=1, announced_index=2)
 
     assert stage.violated == ["I16"]
 

@@ -273,9 +273,9 @@ async def test_a_changed_byte_anywhere_refuses_to_start_and_says_what_to_do() ->
         for value in {byte ^ 1 << position % 8, byte ^ 0xFF, 0} - {byte}:
             changed = bytearray(NEW_FILE)
             changed[position] = value
-            told = await refusal(bytes(changed))
-            assert f"{path_of(NEW)} is damaged at byte " in told
-            assert "remove the folder once" in told
+            refused = await refusal(bytes(changed))
+            assert f"{path_of(NEW)} is damaged at byte " in refused
+            assert "remove the folder once" in refused
 
 
 async def test_a_file_cut_or_extended_anywhere_refuses_to_start() -> None:

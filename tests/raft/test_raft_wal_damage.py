@@ -44,8 +44,8 @@ async def is_refused(content: bytes) -> bool:
     try:
         await open_wal(disk)
     except StorageError as refusal:
-        is_told = "damaged at byte" in str(refusal) and REMEDY in str(refusal)
-        return is_told and content_of(disk) == content
+        is_named = "damaged at byte" in str(refusal) and REMEDY in str(refusal)
+        return is_named and content_of(disk) == content
     return False
 
 

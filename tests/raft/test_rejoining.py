@@ -10,12 +10,12 @@ from tests.raft.one_voter import (
     OneVoter,
     append,
     kinds,
+    messages_in,
     pre_vote,
     rejoin,
     rejoin_reply,
     replies,
     request_vote,
-    told,
 )
 
 
@@ -49,7 +49,7 @@ async def test_it_asks_those_who_have_not_answered_again_and_again() -> None:
     ready = await voter.pass_time(0.081)
 
     assert kinds(ready) == ["rejoin"]
-    assert told(ready)[0].receiver_id == 3
+    assert messages_in(ready)[0].receiver_id == 3
     assert voter.engine.waits_for == [3]
 
 
@@ -61,7 +61,7 @@ async def test_before_all_answered_it_neither_votes_nor_promises_nor_takes_entri
         append(2, 1, entries=(NO_OP_1, A)), pre_vote(3, 1, last=(9, 9)), request_vote(3, 2)
     )
 
-    assert told(ready) == []
+    assert messages_in(ready) == []
     assert (voter.wal.term, voter.log()) == (0, [])
     assert ready.leadership.role == "rejoining"
 
@@ -124,7 +124,7 @@ async def test_while_it_follows_it_acknowledges_but_neither_votes_nor_stands() -
     assert kinds(ready) == []
     ready = await voter.pass_time(0.601, pre_vote(3, 5, last=(9, 9)))
     assert kinds(ready) == ["pre_vote_reply"]
-    assert not told(ready)[0].pre_vote_reply.is_granted
+    assert not messages_in(ready)[0].pre_vote_reply.is_granted
     assert voter.wal.voted_for is None
 
 
@@ -187,7 +187,7 @@ async def test_every_voter_answers_with_what_it_holds_and_for_whom() -> None:
     voter = await OneVoter().start()
     await voter.step(append(2, 1, entries=(NO_OP_1, A), commit_index=1))
 
-    (answer,) = told(await voter.step(rejoin(3, incarnation=77)))
+    (answer,) = messages_in(await voter.step(rejoin(3, incarnation=77)))
 
     assert (answer.receiver_id, answer.term) == (3, 1)
     assert answer.rejoin_reply.asked_incarnation == 77
@@ -211,8 +211,8 @@ async def test_a_rejoin_of_an_incarnation_that_counts_no_more_is_answered_with_t
     None
 ):
     voter = await OneVoter().start()
-    (first,) = told(await voter.step(rejoin(2, incarnation=900)))
-    (second,) = told(await voter.step(rejoin(2, incarnation=30)))
+    (first,) = messages_in(await voter.step(rejoin(2, incarnation=900)))
+    (second,) = messages_in(await voter.step(rejoin(2, incarnation=30)))
 
     assert first.rejoin_reply.known_incarnation == 0
     assert second.rejoin_reply.asked_incarnation == 30

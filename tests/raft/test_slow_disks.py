@@ -82,7 +82,7 @@ class Three:
 
     def __init__(self, scheduler: Scheduler, *, sync_s: float) -> None:
         self.scheduler = scheduler
-        self.world = scheduler.new_loop("world")
+        self.loop = scheduler.new_loop("world")
         self.network = Network(scheduler)
         self.loops = {node_id: scheduler.new_loop(f"n{node_id}") for node_id in IDS}
         self.disks = {node_id: SimDisk(SeededRandom(node_id), sync_s) for node_id in IDS}
@@ -181,7 +181,7 @@ def test_slow_disks_of_all_voters_cost_time_and_no_election(
         # so many appends are under way at once
         assert three.p50_s < 3 * sync_ms / 1000
 
-    scheduler.run(three.world, main())
+    scheduler.run(three.loop, main())
 
 
 def test_a_lone_commit_takes_one_sync_not_two(scheduler: Scheduler) -> None:
@@ -194,7 +194,7 @@ def test_a_lone_commit_takes_one_sync_not_two(scheduler: Scheduler) -> None:
             await asyncio.sleep(0.1)
         assert 0.02 <= three.p50_s <= 0.025
 
-    scheduler.run(three.world, main())
+    scheduler.run(three.loop, main())
 
 
 def test_a_voter_without_cpu_blames_nobody(scheduler: Scheduler) -> None:
@@ -221,7 +221,7 @@ def test_a_voter_without_cpu_blames_nobody(scheduler: Scheduler) -> None:
         assert three.failed == three.fatal == []
         assert len(three.took_s) > 100
 
-    scheduler.run(three.world, main())
+    scheduler.run(three.loop, main())
 
 
 @pytest.mark.parametrize("sync_ms", [1, 20])
@@ -239,4 +239,4 @@ def test_the_death_of_a_leader_is_not_waited_out(scheduler: Scheduler, sync_ms: 
         took_s = scheduler.now_s - killed_s
         assert took_s < 4 * CONFIG.heartbeat_interval_ms / 1000 + 6 * sync_ms / 1000
 
-    scheduler.run(three.world, main())
+    scheduler.run(three.loop, main())

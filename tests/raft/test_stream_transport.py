@@ -249,10 +249,10 @@ async def test_a_controller_of_another_engine_is_told_why_once_though_it_asks_on
             assert await here.connections.get() == (2, False)
         await transport.stop()
 
-    (told,) = [
+    (line,) = [
         line for line in lines if line["event"] == "a voter refuses the raft stream of this node"
     ]
-    assert "controller 1 runs the raft engine 'tidelog', controller 2 'pysyncobj'" in told["reason"]
+    assert "controller 1 runs the raft engine 'tidelog', controller 2 'pysyncobj'" in line["reason"]
     await target.stop()
     await server.stop(grace_s=0)
 

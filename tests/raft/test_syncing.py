@@ -16,7 +16,7 @@ from tidelog.v1.raft_pb2 import RaftMessage
 AT_ONCE_S = SYNC_S / 10
 
 
-def told(node: Node, kind: str) -> list[tuple[float, RaftMessage]]:
+def sent_messages(node: Node, kind: str) -> list[tuple[float, RaftMessage]]:
     return [(at_s, message) for at_s, message in node.followers.sent if message.HasField(kind)]
 
 
@@ -41,7 +41,7 @@ def test_a_leaders_appends_leave_before_its_own_sync_and_commit_without_it(
         await node.log.propose(b"a", timeout_ms=1000)
 
         assert node.loop.time() - asked_s < AT_ONCE_S
-        assert told(node, "append_entries")[0][0] - asked_s < AT_ONCE_S
+        assert sent_messages(node, "append_entries")[0][0] - asked_s < AT_ONCE_S
         assert node.log.storage is not None
         assert node.log.storage.is_dirty
 
@@ -73,12 +73,12 @@ def test_a_leader_is_heard_at_once_and_acknowledged_when_its_entries_are_stored(
         await asyncio.sleep(AT_ONCE_S)
         node.hear(append(2, 4, after=(2, 4)))
         await asyncio.sleep(AT_ONCE_S)
-        ((hello_s, hello),) = told(node, "append_entries_reply")
+        ((hello_s, hello),) = sent_messages(node, "append_entries_reply")
         assert not hello.append_entries_reply.is_success
         assert hello_s - heard_s < SYNC_S / 2
 
         await asyncio.sleep(2 * SYNC_S)
-        _, first, second = told(node, "append_entries_reply")
+        _, first, second = sent_messages(node, "append_entries_reply")
         for at_s, answer in (first, second):
             assert answer.append_entries_reply.next_index == 3
             assert at_s - heard_s >= SYNC_S
@@ -97,7 +97,7 @@ def test_nothing_of_a_new_term_is_told_before_the_term_is_stored(node: Node, run
         for at_s, message in node.followers.sent:
             assert message.term == 9
             assert at_s - heard_s >= SYNC_S
-        assert told(node, "append_entries_reply")
+        assert sent_messages(node, "append_entries_reply")
 
     run(main())
 
@@ -112,7 +112,7 @@ def test_votes_are_asked_for_when_the_own_vote_is_stored(node: Node, run: Run) -
 
         node.log.on_leadership(note)
         await node.lead()
-        asked_s = told(node, "request_vote")[0][0]
+        asked_s = sent_messages(node, "request_vote")[0][0]
         assert asked_s - stood_s[0] >= SYNC_S
 
     run(main())
@@ -127,7 +127,7 @@ def test_more_promises_than_may_wait_are_dropped(scheduler: Scheduler) -> None:
             entry = (4, b"\0%d" % number)
             node.hear(append(2, 4, after=(number + 1, 4), entries=(entry,)))
         await asyncio.sleep(3 * SYNC_S)
-        acknowledged = [m for _, m in told(node, "append_entries_reply")]
+        acknowledged = [m for _, m in sent_messages(node, "append_entries_reply")]
         assert len([m for m in acknowledged if m.append_entries_reply.is_success]) == 3
 
     scheduler.run(node.loop, main())

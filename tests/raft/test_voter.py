@@ -13,13 +13,13 @@ from tests.raft.one_voter import (
     command,
     holds,
     kinds,
+    messages_in,
     piece,
     pre_vote,
     pre_vote_reply,
     replies,
     request_vote,
     snapshot_content,
-    told,
     vote,
 )
 
@@ -111,7 +111,7 @@ async def test_a_leader_of_an_older_term_is_told_the_newer_one_and_heard_no_furt
     ready = await voter.step(append(2, 1, entries=(A,), commit_index=1))
 
     assert voter.log() == []
-    assert [(m.receiver_id, m.term) for m in told(ready)] == [(2, 5)]
+    assert [(m.receiver_id, m.term) for m in messages_in(ready)] == [(2, 5)]
     assert not replies(ready)[0].is_success
     assert not replies(ready)[0].is_reset
     assert ready.leadership.leader_id == 3
@@ -125,7 +125,7 @@ async def test_messages_of_an_older_incarnation_are_dropped() -> None:
 
     assert voter.log() == [A]
     assert kinds(ready) == ["rejoin_reply"]
-    assert told(ready)[0].rejoin_reply.known_incarnation == 8
+    assert messages_in(ready)[0].rejoin_reply.known_incarnation == 8
 
 
 async def test_nothing_but_the_rule_drops_messages_of_an_older_incarnation() -> None:
@@ -146,7 +146,7 @@ async def test_messages_of_strangers_and_for_others_are_dropped() -> None:
     ready = await voter.step(append(9, 1, entries=(A,)), for_another)
 
     assert voter.log() == []
-    assert told(ready) == []
+    assert messages_in(ready) == []
     assert voter.wal.term == 0
 
 
@@ -236,7 +236,7 @@ async def test_a_snapshot_of_what_is_committed_changes_nothing() -> None:
 
     assert ready.restored is None
     assert voter.log() == [A, B]
-    (answer,) = told(ready)
+    (answer,) = messages_in(ready)
     assert answer.install_snapshot_reply.next_offset == len(content)
 
 
@@ -319,14 +319,14 @@ async def test_a_rejected_pre_vote_teaches_the_higher_term() -> None:
     ready = await voter.pass_time(0.601)
 
     assert (voter.wal.term, voter.wal.voted_for) == (9, None)
-    assert [message.term for message in told(ready)] == [9, 9]
+    assert [message.term for message in messages_in(ready)] == [9, 9]
 
 
 async def test_a_rejection_carries_the_responders_term_and_changes_nothing() -> None:
     voter = await OneVoter().start()
     await voter.step(append(2, 4, entries=(A,)))
 
-    (answer,) = told(await voter.pass_time(0.301, pre_vote(3, 2, last=(9, 2))))[:1]
+    (answer,) = messages_in(await voter.pass_time(0.301, pre_vote(3, 2, last=(9, 2))))[:1]
 
     assert (answer.term, answer.pre_vote_reply.is_granted) == (4, False)
     assert (answer.pre_vote_reply.asked_term, voter.wal.term) == (2, 4)
@@ -339,11 +339,11 @@ async def test_who_hears_a_leader_neither_votes_nor_promises_to() -> None:
 
     ready = await voter.step(*asked)
 
-    assert [m.pre_vote_reply.is_granted for m in told(ready)] == [False]
+    assert [m.pre_vote_reply.is_granted for m in messages_in(ready)] == [False]
     assert voter.wal.term == 1
     ready = await voter.pass_time(0.301, *asked)
     assert kinds(ready)[:2] == ["pre_vote_reply", "vote_granted"]
-    assert told(ready)[0].pre_vote_reply.is_granted
+    assert messages_in(ready)[0].pre_vote_reply.is_granted
 
 
 async def test_a_lost_connection_to_the_leader_ends_its_protection() -> None:
@@ -353,7 +353,7 @@ async def test_a_lost_connection_to_the_leader_ends_its_protection() -> None:
 
     ready = await voter.step(pre_vote(3, 1))
 
-    assert told(ready)[0].pre_vote_reply.is_granted
+    assert messages_in(ready)[0].pre_vote_reply.is_granted
 
 
 async def test_a_shorter_log_gets_no_promise() -> None:
@@ -362,7 +362,7 @@ async def test_a_shorter_log_gets_no_promise() -> None:
 
     ready = await voter.pass_time(0.301, pre_vote(3, 1, last=(1, 1)))
 
-    assert not told(ready)[0].pre_vote_reply.is_granted
+    assert not messages_in(ready)[0].pre_vote_reply.is_granted
 
 
 @pytest.mark.parametrize(("last", "is_enough"), [((1, 1), False), ((2, 1), True), ((1, 2), True)])

@@ -97,16 +97,16 @@ def play(story: Callable[[Story], Coroutine[Any, Any, None]], *, seed: int = 1) 
     """Tell it on five nodes; the log lines."""
     cluster = SimCluster(seed=seed, config=SimClusterConfig(node_ids=(1, 2, 3, 4, 5)))
 
-    async def tell() -> None:
-        told = Story(cluster)
-        await story(told)
-        await told.admin.close()
+    async def run_story() -> None:
+        scenario = Story(cluster)
+        await story(scenario)
+        await scenario.admin.close()
 
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
     try:
         with capture_logs() as lines:
-            cluster.run(tell())
+            cluster.run(run_story())
     finally:
         cluster.close()
         structlog.configure(**before)

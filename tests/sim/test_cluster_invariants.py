@@ -294,15 +294,15 @@ def test_an_end_that_goes_back_with_a_newer_leader_is_noticed(played: Watched) -
     replies, held = played.invariants._replies, held_by(machine.node)
     asked = ListOffsetsRequest.Partition(topic=hosted.topic, partition=hosted.partition)
 
-    def tell(offset: int, epoch: int) -> set[str]:
-        told = ListOffsetsResponse.Partition(offset=offset, leader_epoch=epoch)
-        response = ListOffsetsResponse(partitions=[told])
+    def list_offsets(offset: int, epoch: int) -> set[str]:
+        listed = ListOffsetsResponse.Partition(offset=offset, leader_epoch=epoch)
+        response = ListOffsetsResponse(partitions=[listed])
         replies.on_listed("n", held, ListOffsetsRequest(partitions=[asked]), response)
         return played.kinds
 
-    assert tell(7000, epoch=105) == set()
-    assert tell(6999, epoch=104) == set()
-    assert tell(6999, epoch=106) == {"I11"}
+    assert list_offsets(7000, epoch=105) == set()
+    assert list_offsets(6999, epoch=104) == set()
+    assert list_offsets(6999, epoch=106) == {"I11"}
 
 
 # What nodes hold, changed behind everyone's back

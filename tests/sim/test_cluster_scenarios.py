@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tidelog.chaos.scenarios import starvation
-from tidelog.chaos.story.scene import PROMISE, UNOBSERVED
+from tidelog.chaos.story.scenario_run import PROMISE, UNOBSERVED
 from tidelog.cli.sim import sim
 from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.scenarios import SCENARIOS

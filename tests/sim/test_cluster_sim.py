@@ -166,8 +166,8 @@ def test_replay_tells_faults_elections_and_sends() -> None:
     assert output.exit_code == 0, output.output
     lines = output.stdout.splitlines()
     assert lines[-1].startswith("cluster seed 1: ")
-    for told in ("fault     kill node", "leading partition=steady-0", "producer-1.0.1"):
-        assert any(told in line for line in lines), told
+    for words in ("fault     kill node", "leading partition=steady-0", "producer-1.0.1"):
+        assert any(words in line for line in lines), words
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tidelog.metadata.image import (
 )
 from tidelog.simulation.cluster import budget_view
 from tidelog.simulation.cluster.budget_view import SimBudgetView
-from tidelog.simulation.cluster.world_config import WorldConfig, draw_config
+from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
 
 PLAN = TopicPlan(
     name="t",
@@ -62,7 +62,7 @@ class Stage:
     def is_wrong(self, flip: Flip) -> bool:
         return self.bytes_of.get(flip.node_id, b"") == bytes([flip.wrong])
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         self.counted[what] += 1
 
     def in_sync(self, *isr: int) -> None:
@@ -284,7 +284,7 @@ def test_the_simulated_cluster_is_seen_as_it_is(monkeypatch: pytest.MonkeyPatch)
             return {7: b"!", 8: b"."}[byte] if path == FLIP.path else b""
 
     images, counted = [image_of((1, 2, 3))], Counter[str]()
-    config: WorldConfig = replace(draw_config(SeededRandom(1)), topics=(PLAN,))
+    config: ClusterSimulationConfig = replace(draw_config(SeededRandom(1)), topics=(PLAN,))
     monkeypatch.setattr(budget_view, "newest_image", lambda _: images[-1])
     monkeypatch.setattr(budget_view, "broker_epoch", {"the machine": 1}.get)
     view = SimBudgetView(cast("Any", Cluster()), config, lambda what: counted.update([what]))
@@ -294,7 +294,7 @@ def test_the_simulated_cluster_is_seen_as_it_is(monkeypatch: pytest.MonkeyPatch)
     assert view.image is images[0]
     assert (view.runs_as(1, 1), view.runs_as(1, 2)) == (True, False)
     assert (view.is_wrong(FLIP), view.is_wrong(replace(FLIP, byte=8))) == (True, False)
-    view.happened("it")
+    view.count_event("it")
     assert counted == {"it": 1}
     images.append(EMPTY_IMAGE)
     assert not view.has_controller

@@ -65,14 +65,14 @@ def read(
     """What was written down of reading so many records."""
     loop = scheduler.new_loop("reader")
     consumer = SlowConsumer(records, records_a_poll)
-    monkeypatch.setattr(readers, "_consumer", lambda world, ports: consumer)
+    monkeypatch.setattr(readers, "_consumer", lambda simulation, ports: consumer)
     polls: list[Poll] = []
-    world = SimpleNamespace(now_s=0.0, polled=polls.append)
+    simulation = SimpleNamespace(now_s=0.0, end_poll=polls.append)
     numbers = count()
     scheduler.run(
         loop,
         readers.read_all(
-            cast("Any", world), cast("Any", PLAN), ports={}, next_number=numbers.__next__
+            cast("Any", simulation), cast("Any", PLAN), ports={}, next_number=numbers.__next__
         ),
     )
     return polls

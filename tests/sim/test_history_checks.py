@@ -134,7 +134,7 @@ def _skip_between_polls(history: History) -> None:
     history.polls.append(a_poll(b"3", position=3, number=101))
 
 
-def _skip_as_if_told(history: History) -> None:
+def _skip_as_if_truncated(history: History) -> None:
     history.polls.append(a_poll(b"3", position=3, number=101, is_rewound=True))
 
 
@@ -169,7 +169,7 @@ def _overtake(history: History) -> None:
         (_read_the_old_topic, "old-incarnation"),
         (_skip_within_a_poll, "poll-skip"),
         (_skip_between_polls, "poll-skip"),
-        (_skip_as_if_told, "poll-skip"),
+        (_skip_as_if_truncated, "poll-skip"),
         (_go_back, "nonmonotonic-poll"),
         (_turn_round, "nonmonotonic-send"),
         (_overtake, "realtime-order"),

@@ -9,7 +9,7 @@ import pytest
 
 from tidelog.chaos.scenarios.catalogue import scenarios_in
 from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.simulation.cluster.scenarios import SCENARIOS
 from tidelog.simulation.cluster.seed_run import run_seed
 
@@ -18,15 +18,15 @@ LINES_MAX = 20
 
 
 @scenario("own", Needs(runs_on=SIM_ONLY, has_separate_controllers=False))
-async def follower_paused(scene: Scene) -> None:
+async def follower_paused(run: ScenarioRun) -> None:
     """A follower is paused: it leaves the ISR, writes go on, and it returns."""
-    await scene.last(0.5, 1.5)
-    _, (follower, _) = scene.cast()
-    await scene.pause(follower)
-    await scene.comes(lambda: scene.is_out(follower), "it left the ISR")
-    await scene.acknowledged_again()
-    await scene.resume(follower)
-    await scene.in_sync()
+    await run.last(0.5, 1.5)
+    _, (follower, _) = run.cast()
+    await run.pause(follower)
+    await run.comes(lambda: run.is_out(follower), "it left the ISR")
+    await run.acknowledged_again()
+    await run.resume(follower)
+    await run.in_sync()
 
 
 def test_a_scenario_of_few_lines_runs(monkeypatch: pytest.MonkeyPatch) -> None:

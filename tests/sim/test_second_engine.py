@@ -132,7 +132,7 @@ def test_a_quorum_of_both_engines_says_so_at_each_of_them(
     with capture_logs() as lines:
         cluster.sim.run(asyncio.sleep(20))
 
-    told = [
+    refusals = [
         line for line in lines if line["event"] == "a voter refuses the raft stream of this node"
     ]
     by_engine = {
@@ -140,7 +140,7 @@ def test_a_quorum_of_both_engines_says_so_at_each_of_them(
         for name in set(engines)
     }
     pairs = [(a, b) for a in by_engine["tidelog"] for b in by_engine["pysyncobj"]]
-    assert len(told) == 2 * len(pairs), "once at each end of each pair, and not again"
+    assert len(refusals) == 2 * len(pairs), "once at each end of each pair, and not again"
     for a, b in pairs:
         for one, other in ((a, b), (b, a)):
             sentence = (
@@ -148,5 +148,5 @@ def test_a_quorum_of_both_engines_says_so_at_each_of_them(
                 f"controller {other} {cluster.engines[other]!r}: "
                 "configure one controller.quorum.engine for all"
             )
-            assert sum(line["reason"] == sentence for line in told) == 1, sentence
+            assert sum(line["reason"] == sentence for line in refusals) == 1, sentence
     assert not any(status.commit_index for status in cluster.statuses())

@@ -122,20 +122,20 @@ class Story:
 def play(story: Callable[[Story], Coroutine[Any, Any, None]], *, seed: int = 1) -> None:
     cluster = SimCluster(seed=seed)
 
-    async def tell() -> None:
-        told = Story(cluster)
-        await told.begin()
-        await story(told)
-        await told.admin.close()
+    async def run_story() -> None:
+        scenario = Story(cluster)
+        await scenario.begin()
+        await story(scenario)
+        await scenario.admin.close()
 
     try:
-        cluster.run(tell())
+        cluster.run(run_story())
     finally:
         cluster.close()
 
 
-def other_than(told: Story, node_id: int) -> int:
-    return next(one for one in told.cluster.node_ids if one != node_id)
+def other_than(scenario: Story, node_id: int) -> int:
+    return next(one for one in scenario.cluster.node_ids if one != node_id)
 
 
 @pytest.mark.parametrize("seed", range(1, 7))
@@ -143,46 +143,46 @@ def other_than(told: Story, node_id: int) -> int:
 def test_a_killed_broker_is_fenced_at_once_and_its_partitions_are_written_to(
     seed: int, is_controller: bool
 ) -> None:
-    async def story(told: Story) -> None:
-        active = told.controller()
-        victim = active if is_controller else other_than(told, active)
-        epoch = told.broker(victim).broker_epoch
-        told.cluster.kill(victim)
-        took_s = await told.until_fenced(victim, epoch)
+    async def story(scenario: Story) -> None:
+        active = scenario.controller()
+        victim = active if is_controller else other_than(scenario, active)
+        epoch = scenario.broker(victim).broker_epoch
+        scenario.cluster.kill(victim)
+        took_s = await scenario.until_fenced(victim, epoch)
         assert took_s < (0.5 if is_controller else 0.2)
-        for topic, partition in told.image().partitions():
+        for topic, partition in scenario.image().partitions():
             assert victim not in partition.isr, topic.name
             assert partition.leader_id not in (None, victim)
-        assert await told.write() < 0.5
+        assert await scenario.write() < 0.5
 
     play(story, seed=seed)
 
 
 def test_a_killed_broker_that_leads_nothing_is_noticed_by_its_leaders() -> None:
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
-        told.cluster.kill(victim)
-        await told.until(lambda states: all(len(one.isr) == 2 for one in states))
-        told.cluster.start(victim)
-        await told.until(lambda states: all(len(one.isr) == 3 for one in states))
-        assert all(one.leader_id != victim for _, one in told.image().partitions())
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
+        scenario.cluster.kill(victim)
+        await scenario.until(lambda states: all(len(one.isr) == 2 for one in states))
+        scenario.cluster.start(victim)
+        await scenario.until(lambda states: all(len(one.isr) == 3 for one in states))
+        assert all(one.leader_id != victim for _, one in scenario.image().partitions())
         await asyncio.sleep(10)
-        epoch = told.broker(victim).broker_epoch
-        told.cluster.kill(victim)
-        assert await told.until_fenced(victim, epoch) < 0.2
+        epoch = scenario.broker(victim).broker_epoch
+        scenario.cluster.kill(victim)
+        assert await scenario.until_fenced(victim, epoch) < 0.2
 
     play(story)
 
 
 def test_a_paused_broker_keeps_its_session() -> None:
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
-        epoch = told.broker(victim).broker_epoch
-        told.cluster.pause(victim)
-        took_s = await told.until_fenced(victim, epoch)
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
+        epoch = scenario.broker(victim).broker_epoch
+        scenario.cluster.pause(victim)
+        took_s = await scenario.until_fenced(victim, epoch)
         assert SESSION_S - 1.1 < took_s < SESSION_S + 0.3
-        told.cluster.resume(victim)
-        await told.until(lambda states: all(len(one.isr) == 3 for one in states))
+        scenario.cluster.resume(victim)
+        await scenario.until(lambda states: all(len(one.isr) == 3 for one in states))
 
     play(story)
 
@@ -191,35 +191,35 @@ def test_a_paused_broker_keeps_its_session() -> None:
 def test_clients_leave_a_silent_leader_as_soon_as_it_is_replaced(seed: int) -> None:
     """F03's other half: their requests to it would wait for much longer."""
 
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
-        told.cluster.pause(victim)
-        writing = asyncio.create_task(told.write())
-        reading = asyncio.create_task(told.read(count=3))
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
+        scenario.cluster.pause(victim)
+        writing = asyncio.create_task(scenario.write())
+        reading = asyncio.create_task(scenario.read(count=3))
         assert await writing < SESSION_S + 0.5
         assert await reading < SESSION_S + 1.0
-        told.cluster.resume(victim)
+        scenario.cluster.resume(victim)
 
     play(story, seed=seed)
 
 
 def test_a_broker_that_is_cut_off_keeps_its_session() -> None:
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
-        epoch = told.broker(victim).broker_epoch
-        told.cut_off(victim)
-        took_s = await told.until_fenced(victim, epoch)
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
+        epoch = scenario.broker(victim).broker_epoch
+        scenario.cut_off(victim)
+        took_s = await scenario.until_fenced(victim, epoch)
         assert SESSION_S - 1.1 < took_s < SESSION_S + 0.3
 
     play(story)
 
 
 def test_a_machine_without_power_keeps_its_session_for_nobody_says_that_it_ended() -> None:
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
-        epoch = told.broker(victim).broker_epoch
-        told.cluster.crash(victim)
-        took_s = await told.until_fenced(victim, epoch)
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
+        epoch = scenario.broker(victim).broker_epoch
+        scenario.cluster.crash(victim)
+        took_s = await scenario.until_fenced(victim, epoch)
         assert SESSION_S - 1.1 < took_s < SESSION_S + 0.3
 
     play(story)
@@ -227,47 +227,47 @@ def test_a_machine_without_power_keeps_its_session_for_nobody_says_that_it_ended
 
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_a_broker_that_is_back_within_a_moment_is_fenced_and_registered_anew(seed: int) -> None:
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
-        epoch = told.broker(victim).broker_epoch
-        told.cluster.kill(victim)
-        told.cluster.start(victim)
-        begun_s = told.now_s
-        assert await told.until_fenced(victim, epoch) < 0.5
-        await told.until(lambda states: all(len(one.isr) == 3 for one in states))
-        assert told.now_s - begun_s < SESSION_S
-        assert told.broker(victim).broker_epoch > epoch
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
+        epoch = scenario.broker(victim).broker_epoch
+        scenario.cluster.kill(victim)
+        scenario.cluster.start(victim)
+        begun_s = scenario.now_s
+        assert await scenario.until_fenced(victim, epoch) < 0.5
+        await scenario.until(lambda states: all(len(one.isr) == 3 for one in states))
+        assert scenario.now_s - begun_s < SESSION_S
+        assert scenario.broker(victim).broker_epoch > epoch
 
     play(story, seed=seed)
 
 
 def test_connections_that_break_around_a_live_broker_do_not_fence_it() -> None:
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
-        epoch = told.broker(victim).broker_epoch
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
+        epoch = scenario.broker(victim).broker_epoch
         for _ in range(20):
-            told.cut_off(victim)
+            scenario.cut_off(victim)
             await asyncio.sleep(0.1)
-            for other in told.cluster.node_ids:
+            for other in scenario.cluster.node_ids:
                 if other != victim:
-                    told.cluster.network.heal(f"node-{victim}", f"node-{other}")
-                    told.cluster.network.heal(f"node-{other}", f"node-{victim}")
+                    scenario.cluster.network.heal(f"node-{victim}", f"node-{other}")
+                    scenario.cluster.network.heal(f"node-{other}", f"node-{victim}")
             await asyncio.sleep(0.4)
-            assert told.image().has_live(victim, epoch)
+            assert scenario.image().has_live(victim, epoch)
 
     play(story)
 
 
 def test_a_broker_that_is_killed_again_and_again_is_dialled_ever_more_rarely() -> None:
-    async def story(told: Story) -> None:
-        victim = other_than(told, told.controller())
+    async def story(scenario: Story) -> None:
+        victim = other_than(scenario, scenario.controller())
         took_s = []
         for _ in range(5):
-            epoch = told.broker(victim).broker_epoch
-            told.cluster.kill(victim)
-            took_s.append(await told.until_fenced(victim, epoch))
-            told.cluster.start(victim)
-            await told.until(lambda states: all(len(one.isr) == 3 for one in states))
+            epoch = scenario.broker(victim).broker_epoch
+            scenario.cluster.kill(victim)
+            took_s.append(await scenario.until_fenced(victim, epoch))
+            scenario.cluster.start(victim)
+            await scenario.until(lambda states: all(len(one.isr) == 3 for one in states))
         assert took_s[0] < 0.2
         assert max(took_s) > 0.5, "the wait grew"
         assert max(took_s) < SESSION_S + 0.3, "and the session bounds it"
@@ -276,14 +276,14 @@ def test_a_broker_that_is_killed_again_and_again_is_dialled_ever_more_rarely() -
 
 
 def test_a_cluster_that_stops_as_a_whole_keeps_its_isrs() -> None:
-    async def story(told: Story) -> None:
-        for address in told.addresses:
-            await told.cluster.client.transport.call(
+    async def story(scenario: Story) -> None:
+        for address in scenario.addresses:
+            await scenario.cluster.client.transport.call(
                 address, PREPARE_STOP, PrepareStopRequest(hold_ms=30_000), timeout_ms=10_000
             )
-        active = told.controller()
-        told.cluster.kill(other_than(told, active))
+        active = scenario.controller()
+        scenario.cluster.kill(other_than(scenario, active))
         await asyncio.sleep(5)
-        assert all(len(one.isr) == 3 for _, one in told.image().partitions())
+        assert all(len(one.isr) == 3 for _, one in scenario.image().partitions())
 
     play(story)

@@ -17,16 +17,16 @@ pytestmark = pytest.mark.sim
 SEGMENT = f"/data/{TOPIC}-0/{0:020d}.log"
 
 
-async def told(story: Story, *kinds: str) -> list[ClusterEvent]:
+async def events_of(story: Story, *kinds: str) -> list[ClusterEvent]:
     """Events of the partition, of these kinds."""
     wanted = EventFilter(topic=TOPIC, partition=0, kinds=kinds)
     return list((await story.admin.list_events(wanted)).events)
 
 
-async def until_told(story: Story, kind: str, words: str) -> ClusterEvent:
+async def until_event(story: Story, kind: str, words: str) -> ClusterEvent:
     async with asyncio.timeout(60):
         while True:
-            for event in reversed(await told(story, kind)):
+            for event in reversed(await events_of(story, kind)):
                 if words in event.cause:
                     return event
             await asyncio.sleep(0.1)
@@ -39,7 +39,7 @@ def test_every_node_tells_the_same_of_a_leader_that_fell_silent() -> None:
         s.cluster.pause(first)
         await s.until(lambda p: p.leader == second)
         await asyncio.sleep(1)
-        (led,) = await told(s, "leader")
+        (led,) = await events_of(s, "leader")
         alive = tuple(one for one in s.cluster.node_ids if one != first)
         assert (led.before, led.after, led.nodes) == (f"{first}", f"{second}", alive)
         assert led.cause == f"broker {first} fenced: silent for 3000 ms"
@@ -50,15 +50,15 @@ def test_every_node_tells_the_same_of_a_leader_that_fell_silent() -> None:
             timeout_ms=1000,
         )
         assert len(page.events) == 1, "once, though both its roles apply the batch"
-        (shrunk,) = await told(s, "isr")
+        (shrunk,) = await events_of(s, "isr")
         assert (shrunk.metadata_offset, shrunk.cause) == (led.metadata_offset, led.cause)
-        (began,) = await told(s, "epoch")
+        (began,) = await events_of(s, "epoch")
         assert (began.nodes, began.leader_epoch) == ((second,), led.leader_epoch)
         assert began.after == "5"
         fenced = (await s.admin.list_events(EventFilter(kinds=("fencing",)))).events[-1]
         assert (fenced.broker_id, fenced.after) == (first, "fenced")
         s.cluster.resume(first)
-        joined = await until_told(s, "isr", f"replica {first} caught up")
+        joined = await until_event(s, "isr", f"replica {first} caught up")
         assert joined.cause == f"leader {second}: replica {first} caught up at offset 5"
 
     play(story)
@@ -69,7 +69,7 @@ def test_a_leader_whose_process_ended_is_told_apart_from_a_silent_one() -> None:
         first, second, _third = await s.create()
         s.cluster.kill(first)
         await s.until(lambda p: p.leader == second)
-        led = await until_told(s, "leader", f"broker {first} fenced")
+        led = await until_event(s, "leader", f"broker {first} fenced")
         assert led.cause == f"broker {first} fenced: its address refuses connections"
 
     play(story)
@@ -79,7 +79,7 @@ def test_a_stop_is_told_as_one() -> None:
     async def story(s: Story) -> None:
         first, *_ = await s.create()
         await s.cluster.stop(first)
-        (led,) = await told(s, "leader")
+        (led,) = await events_of(s, "leader")
         assert led.cause == f"broker {first} fenced: controlled shutdown"
 
     play(story)
@@ -90,14 +90,14 @@ def test_a_node_that_starts_anew_has_the_metadatas_story_again_with_its_times() 
         first, second, third = await s.create()
         s.cluster.kill(first)
         await s.until(lambda p: p.leader == second)
-        before = [one for one in await told(s, "leader") if third in one.nodes]
+        before = [one for one in await events_of(s, "leader") if third in one.nodes]
         s.cluster.kill(third)
         s.cluster.start(third)
         after: list[ClusterEvent] = []
         async with asyncio.timeout(60):
             while not after:
                 await asyncio.sleep(0.1)
-                after = [one for one in await told(s, "leader") if third in one.nodes]
+                after = [one for one in await events_of(s, "leader") if third in one.nodes]
         assert [(one.time_ms, one.cause) for one in after] == [
             (one.time_ms, one.cause) for one in before
         ]
@@ -121,11 +121,11 @@ def test_truncation_refusals_and_an_unclean_election() -> None:
         s.cluster.start(second)
         s.cluster.kill(first)
         await s.until(lambda p: p.leader == second)
-        unclean = await until_told(s, "leader", "unclean: no eligible replica")
+        unclean = await until_event(s, "leader", "unclean: no eligible replica")
         assert unclean.after == f"{second}"
         s.cluster.start(first)
         await s.until(lambda p: first in p.isr)
-        (cut,) = await told(s, "truncation")
+        (cut,) = await events_of(s, "truncation")
         assert (cut.nodes, cut.before, cut.after) == ((first,), "27", "20")
         assert cut.cause.startswith("7 records: diverging epoch: 0 ended at 20 on the leader")
 
@@ -143,7 +143,9 @@ def test_appends_below_the_minimum_are_refused_once_in_the_journal() -> None:
             with pytest.raises(Exception, match=r"min\.insync"):
                 await producer.send(TOPIC, value=b"x", partition=0)
         refusals = [
-            one for one in await told(s, "refusal") if "append refused: NOT_ENOUGH" in one.cause
+            one
+            for one in await events_of(s, "refusal")
+            if "append refused: NOT_ENOUGH" in one.cause
         ]
         (refusal,) = refusals
         assert refusal.nodes == (first,)
@@ -160,22 +162,22 @@ def test_damage_and_a_failed_disk() -> None:
         await s.produce(20)
         s.cluster.disk(first).faults.fail("write", SEGMENT, count=1)
         await s.produce(5)
-        (failed,) = await told(s, "disk")
+        (failed,) = await events_of(s, "disk")
         assert (failed.nodes, failed.after) == ((first,), "offline")
         assert "Input/output error" in failed.cause
-        (offline,) = await told(s, "offline")
+        (offline,) = await events_of(s, "offline")
         assert offline.cause == f"broker {first} cannot use its disk: {failed.cause}"
-        assert (await told(s, "leader"))[-1].cause == offline.cause
+        assert (await events_of(s, "leader"))[-1].cause == offline.cause
         await asyncio.sleep(6)
         s.cluster.kill(third)
         disk = s.cluster.disk(third)
         disk.open(SEGMENT).truncate(disk.size(SEGMENT) // 2)
         s.cluster.start(third)
-        damage = await until_told(s, "damage", "")
+        damage = await until_event(s, "damage", "")
         assert damage.nodes == (third,)
-        known = await until_told(s, "damaged", f"broker {third} found its log damaged")
+        known = await until_event(s, "damaged", f"broker {third} found its log damaged")
         assert (known.before, known.after) == ("none", f"{third}")
-        cut = await until_told(s, "truncation", "damaged from offset")
+        cut = await until_event(s, "truncation", "damaged from offset")
         assert cut.nodes == (third,)
         assert second == (await s.state()).leader
 

@@ -16,24 +16,24 @@ SEGMENT = f"/data/{TOPIC}-0/{0:020d}.log"
 def test_a_leader_whose_disk_fails_hands_over_and_a_restart_brings_it_back(action: str) -> None:
     """F37: nothing acknowledged is lost, and clients notice nothing but a delay."""
 
-    async def story(told: Story) -> None:
-        first, *others = await told.create(flush_messages="1")
-        await told.produce(20)
-        told.cluster.disk(first).faults.fail(action, SEGMENT, count=1)
-        await told.produce(20)
-        state = await told.state()
+    async def story(scenario: Story) -> None:
+        first, *others = await scenario.create(flush_messages="1")
+        await scenario.produce(20)
+        scenario.cluster.disk(first).faults.fail(action, SEGMENT, count=1)
+        await scenario.produce(20)
+        state = await scenario.state()
         assert state.leader in others
         assert state.offline == (first,)
         await asyncio.sleep(40)
-        assert (await told.state()).offline == (first,), "it is not tried again by itself"
+        assert (await scenario.state()).offline == (first,), "it is not tried again by itself"
         marker = f"/data/{TOPIC}-0/.lossy"
-        disk = told.cluster.disk(first)
+        disk = scenario.cluster.disk(first)
         assert disk.exists(marker) == (action == "sync"), "the next start says so"
-        told.cluster.kill(first)
-        told.cluster.start(first)
-        await told.until(lambda p: len(p.isr) == 3 and not p.offline)
+        scenario.cluster.kill(first)
+        scenario.cluster.start(first)
+        await scenario.until(lambda p: len(p.isr) == 3 and not p.offline)
         assert not disk.exists(marker)
-        assert await told.read() == told.acked
+        assert await scenario.read() == scenario.acked
 
     play(story)
 
@@ -41,19 +41,19 @@ def test_a_leader_whose_disk_fails_hands_over_and_a_restart_brings_it_back(actio
 def test_on_a_full_disk_the_leader_moves_and_space_brings_the_replica_back() -> None:
     """F36, without a restart."""
 
-    async def story(told: Story) -> None:
-        first, *others = await told.create()
-        await told.produce(20)
-        disk = told.cluster.disk(first)
+    async def story(scenario: Story) -> None:
+        first, *others = await scenario.create()
+        await scenario.produce(20)
+        disk = scenario.cluster.disk(first)
         disk.faults.fail("open", "/data/.space")  # what frees a little is not enough
         disk.capacity_bytes = disk.used_bytes()
-        await told.produce(20)
-        state = await told.state()
+        await scenario.produce(20)
+        state = await scenario.state()
         assert state.leader in others
         assert state.offline == (first,)
         disk.capacity_bytes = None
         disk.faults.heal()
-        await told.until(lambda p: len(p.isr) == 3 and not p.offline)
-        assert await told.read() == told.acked
+        await scenario.until(lambda p: len(p.isr) == 3 and not p.offline)
+        assert await scenario.read() == scenario.acked
 
     play(story)

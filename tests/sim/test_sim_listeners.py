@@ -56,38 +56,38 @@ def play(story: Callable[[Story], Coroutine[Any, Any, None]], *, engine: str = "
 
     cluster = SimCluster(seed=1, config=SimClusterConfig(listeners=two, configure=configured))
 
-    async def tell() -> None:
-        told = Story(cluster)
-        await told.create()
-        await story(told)
-        await told.admin.close()
+    async def run_story() -> None:
+        scenario = Story(cluster)
+        await scenario.create()
+        await story(scenario)
+        await scenario.admin.close()
 
     try:
-        cluster.run(tell())
+        cluster.run(run_story())
     finally:
         cluster.close()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_clients_write_and_read_outside_while_replicas_follow_inside(engine: str) -> None:
-    async def story(told: Story) -> None:
-        await told.produce(20)
-        assert await told.read() == told.acked
-        await told.until(lambda partition: len(partition.isr) == 3)
-        first = (await told.state()).replicas[0]
-        told.cluster.kill(first)
-        await told.until(lambda partition: partition.leader not in (None, first))
-        await told.produce(20)
-        told.cluster.start(first)
-        await told.until(lambda partition: len(partition.isr) == 3)
-        assert await told.read() == told.acked
+    async def story(scenario: Story) -> None:
+        await scenario.produce(20)
+        assert await scenario.read() == scenario.acked
+        await scenario.until(lambda partition: len(partition.isr) == 3)
+        first = (await scenario.state()).replicas[0]
+        scenario.cluster.kill(first)
+        await scenario.until(lambda partition: partition.leader not in (None, first))
+        await scenario.produce(20)
+        scenario.cluster.start(first)
+        await scenario.until(lambda partition: len(partition.isr) == 3)
+        assert await scenario.read() == scenario.acked
 
     play(story, engine=engine)
 
 
 def test_each_caller_is_told_the_addresses_of_its_listener() -> None:
-    async def story(told: Story) -> None:
-        transport = told.cluster.client.transport
+    async def story(scenario: Story) -> None:
+        transport = scenario.cluster.client.transport
         for port in (9192, 9193):
             answer = await transport.call(
                 f"node-1:{port}", METADATA, MetadataRequest(), timeout_ms=TIMEOUT_MS
@@ -95,7 +95,7 @@ def test_each_caller_is_told_the_addresses_of_its_listener() -> None:
             assert {one.address for one in answer.brokers} == {
                 f"node-{node_id}:{port}" for node_id in (1, 2, 3)
             }
-        cluster = await told.admin.describe_cluster()
+        cluster = await scenario.admin.describe_cluster()
         assert all(one.address.endswith(":9192") for one in cluster.brokers)
         assert set(cluster.controllers.values()) == {f"node-{one}:9192" for one in (1, 2, 3)}
 
@@ -103,10 +103,10 @@ def test_each_caller_is_told_the_addresses_of_its_listener() -> None:
 
 
 def test_a_leader_is_hinted_at_with_its_address_at_the_listener() -> None:
-    async def story(told: Story) -> None:
-        leader = (await told.state()).leader
-        other = next(node_id for node_id in told.cluster.node_ids if node_id != leader)
-        transport = told.cluster.client.transport
+    async def story(scenario: Story) -> None:
+        leader = (await scenario.state()).leader
+        other = next(node_id for node_id in scenario.cluster.node_ids if node_id != leader)
+        transport = scenario.cluster.client.transport
         batch = encode_batch([Record(0, 1, None, b"v")])
         produce = ProduceRequest(acks=-1)
         produce.partitions.add(topic=TOPIC, records=batch)
@@ -145,9 +145,9 @@ async def one_answer(
 
 
 def test_a_client_outside_is_neither_broker_nor_replica() -> None:
-    async def story(told: Story) -> None:
-        leader = (await told.state()).leader
-        transport = told.cluster.client.transport
+    async def story(scenario: Story) -> None:
+        leader = (await scenario.state()).leader
+        transport = scenario.cluster.client.transport
         outside, inside = f"node-{leader}:9192", f"node-{leader}:9193"
         with pytest.raises(CallUnauthorizedError, match="AlterPartition is for the cluster's"):
             await transport.call(

@@ -463,8 +463,8 @@ def test_messages_of_one_connection_keep_their_order_however_late(stage: Stage) 
         stage.network.lateness["server", "client"] = late
         request = FollowMetadataRequest(from_offset=20)
         responses = stage.peers.stream(SERVER, FOLLOW_METADATA, request)
-        told = [response.committed_offset async for response in responses]
-        assert told == list(range(20))
+        committed = [response.committed_offset async for response in responses]
+        assert committed == list(range(20))
         assert stage.scheduler.now_s > 1.0
 
 

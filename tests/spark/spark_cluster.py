@@ -44,8 +44,8 @@ def driver_environment(python: str, *, cores: int) -> dict[str, str]:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{START_TIMEOUT_S}s",
     }
-    told = " ".join(f"--conf {name}={value}" for name, value in settings.items())
-    named = {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": f"{told} pyspark-shell"}
+    options = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    named = {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell"}
     return {**bare_environment(), **named}
 
 

@@ -90,7 +90,7 @@ class Pipeline:
         disk = SystemDisk()
         try:
             job = Job(spark, settings, disk=disk, clock=SystemClock())
-            outcome = job.run(tell=lambda _: None)
+            outcome = job.run(report=lambda _: None)
         finally:
             disk.close()
         return {"committed": outcome.is_committed, **summary(outcome.run, outcome.partitions)}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
-from tests.spark.spark_streams import filled, on_virtual_time, ports_of, stream
+from tests.client.meddler import Mishap
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
+from tests.spark.spark_streams import filled, ports_of, stream
 
+from tidelog.client import Producer
 from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.errors import CallFailedError
 from tidelog.client.records import TopicPartition
@@ -20,32 +22,32 @@ T0 = TopicPartition("t", 0)
 HERE, THERE = (StreamOffset({T0: offset}, {"t": b"1"}) for offset in (5, 9))
 
 
-def starts_of(cluster: FakeCluster) -> QueryStarts:
+def starts_of(cluster: RealCluster) -> QueryStarts:
     return QueryStarts(BOOTSTRAP, ports=ports_of(cluster), config=RangeReaderConfig())
 
 
-def records(cluster: FakeCluster) -> list[tuple[bytes, bytes | None]]:
+def records(cluster: RealCluster) -> list[tuple[bytes, bytes | None]]:
     return [(r.key or b"", r.value) for r in cluster.topics[TOPIC].partitions[0].records()]
 
 
-def write(cluster: FakeCluster, key: bytes, value: bytes | None) -> None:
-    cluster.topics[TOPIC].partitions[0].append(encode_batch([Record(0, 1, key, value)]))
+async def write(cluster: RealCluster, key: bytes, value: bytes | None) -> None:
+    await cluster.topics[TOPIC].partitions[0].append(encode_batch([Record(0, 1, key, value)]))
 
 
-def kept(cluster: FakeCluster) -> None:
-    """Keep the last record of each key, as compaction does."""
-    partition = cluster.topics[TOPIC].partitions[0]
-    last = {record.key: record for record in partition.records()}
-    partition.batches = [
-        encode_batch([record._replace(offset=record.offset)], base_offset=record.offset)
-        for record in last.values()
-        if record.value is not None
-    ]
+async def compact(cluster: RealCluster) -> None:
+    """Wait until the brokers have compacted the topic of starts."""
+    await cluster.configure(TOPIC, segment_ms=1, min_cleanable_dirty_ratio=0)
+    await asyncio.sleep(1)
+    async with Producer(BOOTSTRAP, transport=cluster.direct) as producer:
+        await producer.send(TOPIC, key=b"in another segment", value=b"")
+    before = records(cluster)
+    async with asyncio.timeout(600):
+        while records(cluster) == before:  # noqa: ASYNC110  # the brokers do not tell
+            await asyncio.sleep(5)
 
 
-@on_virtual_time
 async def test_the_first_start_is_kept_and_given_again() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with starts_of(cluster) as starts:
         assert await starts.read("q") is None
         assert await starts.keep("q", HERE) == HERE
@@ -55,9 +57,8 @@ async def test_the_first_start_is_kept_and_given_again() -> None:
         assert await starts.read("other") is None
 
 
-@on_virtual_time
 async def test_the_topic_is_compacted_and_made_once() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with starts_of(cluster) as starts:
         await starts.keep("q", HERE)
         await starts.keep("r", THERE)
@@ -67,21 +68,19 @@ async def test_the_topic_is_compacted_and_made_once() -> None:
     assert first.partitions == 1
 
 
-@on_virtual_time
 async def test_who_comes_second_leaves_nothing_and_compaction_keeps_the_first() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     async with starts_of(cluster) as starts, starts_of(cluster) as others:
         answers = await asyncio.gather(starts.keep("q", HERE), others.keep("q", THERE))
     assert answers[0] == answers[1]
-    kept(cluster)
-    assert len(records(cluster)) == 1
+    await compact(cluster)
+    assert len([value for _, value in records(cluster) if value]) == 1
     async with starts_of(cluster) as starts:
         assert await starts.read("q") == answers[0]
 
 
-@on_virtual_time
 async def test_a_start_whose_answer_was_lost_is_stored_once() -> None:
-    cluster = FakeCluster()
+    cluster = await started()
     lost = CallFailedError("broke")
     cluster.mishaps.append(Mishap("Produce", error=lost, is_after_work=True))
     async with starts_of(cluster) as starts:
@@ -90,27 +89,25 @@ async def test_a_start_whose_answer_was_lost_is_stored_once() -> None:
     assert len(records(cluster)) == 1
 
 
-@on_virtual_time
 async def test_ids_that_end_alike_are_not_mixed_up() -> None:
-    cluster = FakeCluster()
-    cluster.create(TOPIC)
+    cluster = await started()
+    await cluster.create(TOPIC)
     claim = b"0" * 32
-    write(cluster, claim + b":my-q", b'{"t": {"0": 1}}')
-    write(cluster, claim + b":q:q", b'{"t": {"0": 2}}')
-    write(cluster, b"q", b'{"t": {"0": 3}}')
-    write(cluster, claim + b":q", None)
+    await write(cluster, claim + b":my-q", b'{"t": {"0": 1}}')
+    await write(cluster, claim + b":q:q", b'{"t": {"0": 2}}')
+    await write(cluster, b"q", b'{"t": {"0": 3}}')
+    await write(cluster, claim + b":q", None)
     async with starts_of(cluster) as starts:
         assert await starts.read("q") is None
-        write(cluster, claim + b":q", b'{"t": {"0": 4}}')
+        await write(cluster, claim + b":q", b'{"t": {"0": 4}}')
         assert await starts.read("q") == StreamOffset({T0: 4})
 
 
-@on_virtual_time
 async def test_a_start_that_cannot_be_read_is_told_by_name() -> None:
-    cluster = FakeCluster()
-    cluster.create(TOPIC)
-    write(cluster, b"0" * 32 + b":q", b"{")
-    write(cluster, b"0" * 32 + b":r", b'{"t": {"0": -4}}')
+    cluster = await started()
+    await cluster.create(TOPIC)
+    await write(cluster, b"0" * 32 + b":q", b"{")
+    await write(cluster, b"0" * 32 + b":r", b'{"t": {"0": -4}}')
     async with starts_of(cluster) as starts:
         with pytest.raises(QueryStartsError, match=f'"q" in {TOPIC} cannot be read: it is not JS'):
             await starts.read("q")
@@ -118,14 +115,13 @@ async def test_a_start_that_cannot_be_read_is_told_by_name() -> None:
             await starts.read("r")
 
 
-@on_virtual_time
 async def test_a_query_at_the_latest_starts_there_again_after_a_crash() -> None:
-    cluster = FakeCluster()
-    filled(cluster, "t", 10)
+    cluster = await started()
+    await filled(cluster, "t", 10)
     given = {"startingOffsets": "latest", "queryId": "q"}
     async with stream(cluster, **given) as driver:
         assert (await driver.initial()).offsets == {T0: 10}
-        filled(cluster, "t", 7)
+        await filled(cluster, "t", 7)
         assert (await driver.initial()).offsets == {T0: 10}
     async with stream(cluster, **given) as driver:
         assert (await driver.initial()).offsets == {T0: 10}
@@ -135,11 +131,10 @@ async def test_a_query_at_the_latest_starts_there_again_after_a_crash() -> None:
         assert (await driver.initial()).offsets == {T0: 17}
 
 
-@on_virtual_time
 async def test_an_id_that_another_topics_stream_has_is_refused() -> None:
-    cluster = FakeCluster()
-    filled(cluster, "t", 10)
-    filled(cluster, "u", 10)
+    cluster = await started()
+    await filled(cluster, "t", 10)
+    await filled(cluster, "u", 10)
     given = {"startingOffsets": "latest", "queryId": "q"}
     async with stream(cluster, **given) as driver:
         await driver.initial()

@@ -1,4 +1,4 @@
-"""What a task of a write does, without Spark: on a cluster in a dictionary, told its batch."""
+"""Tasks of a write, without Spark: on real brokers, with the batch that each is of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark import TaskContext
 from pyspark.sql.types import StructType
-from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.real_cluster import BOOTSTRAP
+from tests.client.threaded_cluster import ThreadedCluster, threaded_cluster
 
 from tidelog.spark import sink
 from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch
@@ -41,10 +42,10 @@ class CountedTopic(CompactedTopic):
 
 
 class Ground:
-    """A fake cluster, and the only client that tasks get."""
+    """A cluster, and the only client that tasks get."""
 
-    def __init__(self) -> None:
-        self.cluster = FakeCluster()
+    def __init__(self, cluster: ThreadedCluster) -> None:
+        self.cluster = cluster
         self.client = WritingClient(BOOTSTRAP, {"transport": self.cluster})
         self.markers = CountedTopic("markers", BOOTSTRAP, transport=self.cluster)
         self.client._markers = self.markers
@@ -59,17 +60,17 @@ class Ground:
 
 @pytest.fixture
 def ground(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
-    ground = Ground()
-
     @contextmanager
     def only_client(options: SinkOptions) -> Iterator[WritingClient]:
-        yield ground.client
+        yield found.client
 
     monkeypatch.setattr(sink, "writing_client", only_client)
     in_a_task(BATCH)
-    yield ground
+    with threaded_cluster() as cluster:
+        found = Ground(cluster)
+        yield found
+        found.client.close()
     TaskContext._setTaskContext(None)
-    ground.client.close()
 
 
 def in_a_task(batch: StreamBatch | None) -> None:
@@ -111,7 +112,7 @@ def test_a_recorded_batch_is_read_to_its_end_and_not_written(ground: Ground) -> 
     result = StreamWriter(options(), schema=SCHEMA).write(rows)
     assert result == TaskResult(4, (), BATCH, skipped=Marker(7, 4))
     assert next(rows, None) is None
-    assert set(ground.cluster.topics) == {"markers"}
+    assert set(ground.cluster.nodes.topics) == {"markers"}
 
 
 def test_a_recorded_batch_is_written_again_when_the_user_says_so(ground: Ground) -> None:

@@ -23,7 +23,7 @@ from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.records.batch import HEADER_BYTES, parse_header, seal
 from tidelog.records.compression import Codec
 from tidelog.records.records import Record, encode_batch
-from tidelog.spark.batch_reader import RangePartition, planned
+from tidelog.spark.batch_reader import RangePartition, plan_partitions
 from tidelog.spark.filters import Pushed
 from tidelog.spark.planner import parse_options
 from tidelog.v1 import common_pb2
@@ -253,7 +253,7 @@ async def test_a_leader_killed_in_the_middle_costs_no_row_and_repeats_none(
     killed.touch()
     assert [tuple(row) for row in await job] == [(count, count, count)]
     given = {"bootstrap.servers": running_cluster.bootstrap, "subscribe": "killed"}
-    (later,) = await asyncio.to_thread(planned, parse_options(given), Pushed())
+    (later,) = await asyncio.to_thread(plan_partitions, parse_options(given), Pushed())
     assert isinstance(later, RangePartition)
     assert later.wanted.leader_epoch > described.partitions[0].leader_epoch
     assert running_cluster.start().returncode == 0

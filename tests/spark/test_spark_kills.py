@@ -100,7 +100,7 @@ class Work:
         )
         disk = SystemDisk()
         try:
-            Job(self._spark, settings, disk=disk, clock=SystemClock()).run(tell=lambda _: None)
+            Job(self._spark, settings, disk=disk, clock=SystemClock()).run(report=lambda _: None)
         finally:
             disk.close()
         table = pq.read_table(f"{settings.output}/records", columns=["id"])

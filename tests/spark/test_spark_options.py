@@ -46,6 +46,7 @@ def batch(given: dict[str, str] | None = None) -> Options:
         ("kafka.isolation.level", "there are no transactions yet"),
         ("provider", "make a view of the topic instead of a table"),
         ("fetchOffset.numRetries", "as long as kafkaConsumer.pollTimeoutMs"),
+        ("kafka.retries", "it is a producer's; a read is tried again"),
     ],
 )
 def test_an_option_that_there_is_not_is_refused_by_name(name: str, message: str) -> None:

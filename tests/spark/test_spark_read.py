@@ -104,7 +104,7 @@ def test_an_unreachable_cluster_says_so(spark: SparkSession) -> None:
     (port,) = quiet_ports(1)
     options = {"bootstrap.servers": f"127.0.0.1:{port}", "subscribe": "t"}
     message = failure(spark.read.format("tidelog").options(**options).load())
-    assert f"no broker answers at 127.0.0.1:{port}: is the cluster running?" in message
+    assert f"no broker answers at 127.0.0.1:{port}: nobody listens there; start" in message
 
 
 def test_an_unknown_option_says_so(running_cluster: LocalCluster, spark: SparkSession) -> None:

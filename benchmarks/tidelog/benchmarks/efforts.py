@@ -13,7 +13,7 @@ MIB = 1 << 20
 class Effort:
     """The length of a session: `scale` of the record counts, `runs` of every group.
 
-    With a `limit_s`, the remaining groups of a slow session are shortened, see `shortened`.
+    With a `limit_s`, the remaining groups of a slow session are shortened, see `shorten`.
     """
 
     name: str
@@ -36,7 +36,7 @@ EFFORTS = {
 }
 
 
-def shortened(effort: Effort) -> Effort:
+def shorten(effort: Effort) -> Effort:
     """The effort with every load halved."""
     return replace(
         effort,

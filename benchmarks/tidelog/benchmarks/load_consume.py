@@ -10,21 +10,28 @@ import time
 
 from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.load_produce import rates
-from tidelog.benchmarks.stage import CHUNK_RECORDS, PARTITIONS, PROFILES, Figures, Stage, values
+from tidelog.benchmarks.loaded_cluster import (
+    CHUNK_RECORDS,
+    PARTITIONS,
+    PROFILES,
+    Figures,
+    LoadedCluster,
+    values,
+)
 from tidelog.client import Consumer, Producer
 
 WAIT_MS = 20_000
 
 
-async def consume(stage: Stage, *, key: str, records: int, size_bytes: int) -> Figures:
+async def consume(cluster: LoadedCluster, *, key: str, records: int, size_bytes: int) -> Figures:
     """Fill a topic and read it twice: by batches and record by record."""
     chunks = max(1, records // CHUNK_RECORDS)
-    async with stage.topic() as topic:
-        await _fill(stage.bootstrap, topic, size_bytes, chunks)
+    async with cluster.topic() as topic:
+        await _fill(cluster.bootstrap, topic, size_bytes, chunks)
         expected = chunks * CHUNK_RECORDS
-        await _batches(stage.bootstrap, topic, expected // 3)  # warms both sides up
-        batches_s = await _batches(stage.bootstrap, topic, expected)
-        single_s = await _single(stage.bootstrap, topic, expected)
+        await _batches(cluster.bootstrap, topic, expected // 3)  # warms both sides up
+        batches_s = await _batches(cluster.bootstrap, topic, expected)
+        single_s = await _single(cluster.bootstrap, topic, expected)
     return {
         **rates(f"{key}.batches", expected, size_bytes, batches_s),
         **rates(f"{key}.single", expected, size_bytes, single_s),

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from tidelog.benchmarks.errors import RunFailedError
-from tidelog.benchmarks.stage import Figures, Stage, percentiles, values
+from tidelog.benchmarks.loaded_cluster import Figures, LoadedCluster, percentiles, values
 from tidelog.client import Consumer, Producer
 from tidelog.client.records import RecordMetadata
 
@@ -17,23 +17,23 @@ WARM_SHARE = 10
 WAIT_MS = 10_000
 
 
-async def latency(stage: Stage, *, key: str, seconds: float, sends: int) -> Figures:
+async def latency(cluster: LoadedCluster, *, key: str, seconds: float, sends: int) -> Figures:
     """The three latencies in milliseconds, with values of 1 KiB; the first records warm up."""
     del key
     return {
-        **percentiles("rate", await _at_a_rate(stage, WARM_S + seconds)),
-        **percentiles("alone", await _alone(stage, sends)),
-        **percentiles("there", await _to_the_consumer(stage, sends)),
+        **percentiles("rate", await _at_a_rate(cluster, WARM_S + seconds)),
+        **percentiles("alone", await _alone(cluster, sends)),
+        **percentiles("there", await _to_the_consumer(cluster, sends)),
     }
 
 
-async def _at_a_rate(stage: Stage, seconds: float) -> list[float]:
+async def _at_a_rate(cluster: LoadedCluster, seconds: float) -> list[float]:
     """Send to acknowledgement, at a fixed rate whether or not earlier records are acknowledged."""
     took_s: list[float] = []
     failed: list[BaseException] = []
     (value,) = values(SIZE_BYTES, 1)
 
-    async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
+    async with cluster.topic() as topic, Producer(cluster.bootstrap) as producer:
 
         async def send_one() -> None:
             sent_s = time.perf_counter()
@@ -61,11 +61,11 @@ async def _at_a_rate(stage: Stage, seconds: float) -> list[float]:
     return took_s[int(RATE_PER_S * WARM_S) :]
 
 
-async def _alone(stage: Stage, sends: int) -> list[float]:
+async def _alone(cluster: LoadedCluster, sends: int) -> list[float]:
     """Send to acknowledgement, one record after the other."""
     took_s: list[float] = []
     (value,) = values(SIZE_BYTES, 1)
-    async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
+    async with cluster.topic() as topic, Producer(cluster.bootstrap) as producer:
         for _ in range(sends):
             sent_s = time.perf_counter()
             await producer.send(topic, value=value)
@@ -73,14 +73,14 @@ async def _alone(stage: Stage, sends: int) -> list[float]:
     return took_s[sends // WARM_SHARE :]
 
 
-async def _to_the_consumer(stage: Stage, sends: int) -> list[float]:
+async def _to_the_consumer(cluster: LoadedCluster, sends: int) -> list[float]:
     """Send to receipt by the consumer, one record at a time, as Kafka's EndToEndLatency does."""
     took_s: list[float] = []
     (value,) = values(SIZE_BYTES, 1)
     async with (
-        stage.topic(partitions=1) as topic,
-        Producer(stage.bootstrap) as producer,
-        Consumer(stage.bootstrap) as consumer,
+        cluster.topic(partitions=1) as topic,
+        Producer(cluster.bootstrap) as producer,
+        Consumer(cluster.bootstrap) as consumer,
     ):
         consumer.assign([(topic, 0)])
         for _ in range(sends):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from tidelog.benchmarks.errors import RunFailedError
-from tidelog.benchmarks.stage import GIB, REPLICAS, Figures, Stage, values
+from tidelog.benchmarks.loaded_cluster import GIB, REPLICAS, Figures, LoadedCluster, values
 from tidelog.client import Admin
 from tidelog.client.producing.produce_stream import ProduceStreams
 from tidelog.client.unwinding import unwind
@@ -32,7 +32,13 @@ RECORD_OVERHEAD_BYTES = 16
 
 
 async def opaque(
-    stage: Stage, *, key: str, batch_bytes: int, bundled: int, total_bytes: int, settle_s: float
+    cluster: LoadedCluster,
+    *,
+    key: str,
+    batch_bytes: int,
+    bundled: int,
+    total_bytes: int,
+    settle_s: float,
 ) -> Figures:
     """MB/s (10^6) at the last acknowledgement, and the brokers' processor seconds per GiB.
 
@@ -49,11 +55,11 @@ async def opaque(
         return await streams.call(address, request, timeout_ms=TIMEOUT_MS)
 
     try:
-        await _load(stage, send, batches, messages)
+        await _load(cluster, send, batches, messages)
         await asyncio.sleep(settle_s)
-        before_s = stage.cpu_s()
-        took_s = await _load(stage, send, batches, messages)
-        spent_s = stage.cpu_s() - before_s
+        before_s = cluster.cpu_s()
+        took_s = await _load(cluster, send, batches, messages)
+        spent_s = cluster.cpu_s() - before_s
     finally:
         await unwind(streams.close())
         await transport.close()
@@ -64,17 +70,17 @@ async def opaque(
     }
 
 
-async def _load(stage: Stage, send: Send, batches: bytes, messages: int) -> float:
+async def _load(cluster: LoadedCluster, send: Send, batches: bytes, messages: int) -> float:
     """The seconds until the last acknowledgement."""
-    async with stage.topic() as topic:
-        leaders = await _leaders(stage.bootstrap, topic)
+    async with cluster.topic() as topic:
+        leaders = await _leaders(cluster.bootstrap, topic)
         left = iter(range(messages))  # shared: the next free task sends the next message
 
         async def pump(partition: int, address: str) -> None:
             data = PartitionProduceData(topic=topic, partition=partition, records=batches)
             request = ProduceRequest(acks=-1, partitions=[data])
             for _ in left:
-                await _acknowledged(send, address, request)
+                await _send_until_appended(send, address, request)
 
         began_s = time.monotonic()
         async with asyncio.TaskGroup() as group:
@@ -104,7 +110,7 @@ def _batch(size_bytes: int) -> bytes:
     return encode_batch([Record(0, int(time.time() * 1000), None, value)])
 
 
-async def _acknowledged(send: Send, address: str, request: ProduceRequest) -> None:
+async def _send_until_appended(send: Send, address: str, request: ProduceRequest) -> None:
     """Send until appended: a broker may not know the partition yet, or be at its memory bound."""
     deadline_s = time.monotonic() + TIMEOUT_MS / 1000
     while True:

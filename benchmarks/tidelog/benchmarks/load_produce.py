@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from tidelog.benchmarks.errors import RunFailedError
-from tidelog.benchmarks.stage import CHUNK_RECORDS, GIB, PROFILES, Figures, Stage, values
+from tidelog.benchmarks.loaded_cluster import (
+    CHUNK_RECORDS,
+    GIB,
+    PROFILES,
+    Figures,
+    LoadedCluster,
+    values,
+)
 from tidelog.client import Producer
 from tidelog.client.records import BulkMetadata, RecordMetadata
 
@@ -24,7 +31,7 @@ _ACKS: dict[str, Literal["all", 1]] = {"all": "all", "1": 1}
 
 
 async def produce(
-    stage: Stage,
+    cluster: LoadedCluster,
     *,
     key: str,
     records: int,
@@ -40,17 +47,17 @@ async def produce(
     sent = values(size_bytes)
     chunks = max(2, records // CHUNK_RECORDS)
     settings = PROFILES[profile]
-    async with stage.topic() as topic:
-        before_s = stage.cpu_s()
+    async with cluster.topic() as topic:
+        before_s = cluster.cpu_s()
         async with Producer(
-            stage.bootstrap, acks=_ACKS[acks], compression=codec, **settings
+            cluster.bootstrap, acks=_ACKS[acks], compression=codec, **settings
         ) as producer:
             warm = max(1, chunks // WARM_SHARE)
             await _send_chunks(producer, topic, sent, warm)
             began_s = time.monotonic()
             await _send_chunks(producer, topic, sent, chunks - warm)
             took_s = time.monotonic() - began_s
-        spent_s = stage.cpu_s() - before_s
+        spent_s = cluster.cpu_s() - before_s
     counted = (chunks - warm) * CHUNK_RECORDS
     return {
         **rates(key, counted, size_bytes, took_s),
@@ -58,10 +65,10 @@ async def produce(
     }
 
 
-async def single(stage: Stage, *, key: str, records: int, size_bytes: int) -> Figures:
+async def single(cluster: LoadedCluster, *, key: str, records: int, size_bytes: int) -> Figures:
     """Produce by one `submit` per record, with its outcome awaited later."""
     sent = values(size_bytes)
-    async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
+    async with cluster.topic() as topic, Producer(cluster.bootstrap) as producer:
         warm = records // WARM_SHARE
         await _send_singles(producer, topic, sent, warm)
         began_s = time.monotonic()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidelog.benchmarks.errors import RunFailedError
-from tidelog.benchmarks.signals import unhurried
+from tidelog.benchmarks.signals import ignore_interrupts
 from tidelog.client import Admin, Producer
 from tidelog.core.errors import TidelogError
 from tidelog.net.quiet_ports import quiet_ports
@@ -41,7 +41,7 @@ class OwnCluster:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        with unhurried():
+        with ignore_interrupts():
             self._kill()
             shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -12,8 +12,15 @@ from tidelog.benchmarks.rows import Result, Spread, aim_text
 
 VERDICTS = {True: "met", False: "not met", None: ""}
 CHART_NAME = "bench.svg"
-_LABELS_PX, _BARS_PX, _VALUES_PX, _ROW_PX, _TOP_PX = 430, 420, 90, 22, 40
-_AHEAD, _BEHIND, _INK, _GRID = "#2b7a78", "#c8553d", "#1f2933", "#9aa5b1"
+_LABELS_PX, _BARS_PX, _VALUES_PX, _ROW_PX, _TOP_PX = 430, 420, 90, 22, 54
+_STYLE = """
+svg { --paper: #ffffff; --ink: #1f2933; --grid: #9aa5b1; --ahead: #2b7a78; --behind: #c8553d; }
+@media (prefers-color-scheme: dark) {
+  svg { --paper: #15181c; --ink: #e4e2dd; --grid: #5b636e; --ahead: #4fb8b4; --behind: #ee8a70; }
+}
+text { fill: var(--ink); } line { stroke: var(--grid); } .paper { fill: var(--paper); }
+.ahead { fill: var(--ahead); } .behind { fill: var(--behind); }
+"""
 _MOST = 100.0
 """The ratio at which bars are cut off; the label still gives the true ratio."""
 
@@ -44,23 +51,33 @@ def markdown(results: Sequence[Result], facts: Mapping[str, str]) -> str:
 
 
 def chart(results: Sequence[Result]) -> str:
-    """Bars on a logarithmic axis: right of 1 ours is better, left of 1 Kafka's."""
-    compared = [(result.row.figure, ratio) for result in results if (ratio := result.ratio)]
+    """Bars on a logarithmic axis: right of 1 ours is better, left of 1 Kafka's; light and dark."""
+    compared = [(one.row.figure, one.row.unit, ratio) for one in results if (ratio := one.ratio)]
+    return bars([(figure, unit, round(ratio, 2)) for figure, unit, ratio in compared])
+
+
+def bars(compared: Sequence[tuple[str, str, float]]) -> str:
+    """The chart of figures, their units, and their ratios to Kafka's."""
     height = _TOP_PX + _ROW_PX * len(compared) + 16
     width = _LABELS_PX + _BARS_PX + _VALUES_PX
-    reach = max([2.0, *(_reach(ratio) for _, ratio in compared)])
+    reach = max([2.0, *(_reach(ratio) for _, _, ratio in compared)])
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
     )
+    one = _x(1, reach)
     parts = [
         head,
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        _text(_LABELS_PX, 16, "Times better than Kafka (logarithmic)"),
+        f"<style>{_STYLE}</style>",
+        f'<rect width="{width}" height="{height}" class="paper"/>',
+        _text(_LABELS_PX - 8, 16, "figure (unit)", anchor="end"),
+        _text(one, 16, "times better, logarithmic", anchor="middle"),
+        _text(one - 8, 32, "← Kafka is better", anchor="end"),
+        _text(one + 8, 32, "Tidelog is better →"),
         *_axis(reach, height),
     ]
-    for index, (figure, ratio) in enumerate(compared):
-        parts += _bar(figure, ratio, reach, _TOP_PX + _ROW_PX * index)
+    for index, (figure, unit, ratio) in enumerate(compared):
+        parts += _bar(f"{figure} ({unit})", ratio, reach, _TOP_PX + _ROW_PX * index)
     return "\n".join([*parts, "</svg>\n"])
 
 
@@ -102,8 +119,8 @@ def _axis(reach: float, height: int) -> list[str]:
         if 1 / reach <= mark <= reach:
             x = f"{_x(mark, reach):.1f}"
             line = f'<line x1="{x}" x2="{x}" y1="{_TOP_PX - 4}" y2="{height - 12}"'
-            parts.append(f'{line} stroke="{_GRID}" stroke-width="{1.5 if mark == 1 else 0.5}"/>')
-            parts.append(_text(_x(mark, reach), _TOP_PX - 8, f"{mark:g}", anchor="middle"))
+            parts.append(f'{line} stroke-width="{1.5 if mark == 1 else 0.5}"/>')
+            parts.append(_text(_x(mark, reach), _TOP_PX - 8, f"{mark:g}×", anchor="middle"))
     return parts
 
 
@@ -113,11 +130,11 @@ def _bar(figure: str, ratio: float, reach: float, top: int) -> list[str]:
     place = f'x="{left:.1f}" y="{top + 3}" width="{length:.1f}" height="{_ROW_PX - 7}"'
     return [
         _text(_LABELS_PX - 8, top + 14, figure, anchor="end"),
-        f'<rect {place} fill="{_AHEAD if ratio >= 1 else _BEHIND}"/>',
-        _text(_LABELS_PX + _BARS_PX + 8, top + 14, f"{number(ratio)}x"),
+        f'<rect {place} class="{"ahead" if ratio >= 1 else "behind"}"/>',
+        _text(_LABELS_PX + _BARS_PX + 8, top + 14, f"{number(ratio)}×"),
     ]
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start") -> str:
-    place = f'x="{x:.1f}" y="{y}" fill="{_INK}" text-anchor="{anchor}"'
+    place = f'x="{x:.1f}" y="{y}" text-anchor="{anchor}"'
     return f"<text {place}>{escape(text)}</text>"

@@ -104,10 +104,10 @@ class Result:
         """The row for programs."""
         row = RowJson(
             figure=self.row.figure,
-            ours=_rounded(_value(self.ours)),
-            kafka=_rounded(_value(self.kafka)),
+            ours=_round(_value(self.ours)),
+            kafka=_round(_value(self.kafka)),
             unit=self.row.unit,
-            ratio=_rounded(self.ratio),
+            ratio=_round(self.ratio),
             aim=aim_text(self.row),
             met=self.is_met,
         )
@@ -150,7 +150,7 @@ def _spread(values: Sequence[float], *, is_worst: bool) -> Spread | None:
     return Spread(value, min(values), max(values), len(values))
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{DIGITS}g}")
 
 

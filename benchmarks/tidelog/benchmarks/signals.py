@@ -10,7 +10,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def ended_by_sigterm() -> Iterator[None]:
+def raise_on_sigterm() -> Iterator[None]:
     """Raise KeyboardInterrupt on SIGTERM inside the block, as on Ctrl-C."""
 
     def stop(_number: int, _frame: object) -> None:
@@ -24,7 +24,7 @@ def ended_by_sigterm() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def unhurried() -> Iterator[None]:
+def ignore_interrupts() -> Iterator[None]:
     """Ignore Ctrl-C and SIGTERM inside the block."""
     before = [signal.signal(number, signal.SIG_IGN) for number in _ENDING]
     try:

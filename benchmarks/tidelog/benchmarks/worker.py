@@ -17,7 +17,7 @@ from tidelog.benchmarks.load_consume import consume
 from tidelog.benchmarks.load_latency import latency
 from tidelog.benchmarks.load_opaque import opaque
 from tidelog.benchmarks.load_produce import produce, single
-from tidelog.benchmarks.stage import Figures, Stage
+from tidelog.benchmarks.loaded_cluster import Figures, LoadedCluster
 from tidelog.core.errors import TidelogError
 
 LOADS: dict[str, Callable[..., Awaitable[Figures]]] = {
@@ -32,16 +32,16 @@ LOADS: dict[str, Callable[..., Awaitable[Figures]]] = {
 def main() -> None:
     """Run the load that the argument names."""
     job: dict[str, Any] = json.loads(sys.argv[1])
-    stage = Stage(job.pop("bootstrap"), job.pop("pids"))
+    cluster = LoadedCluster(job.pop("bootstrap"), job.pop("pids"))
     try:
-        figures = asyncio.run(_run(job.pop("load"), stage, job))
+        figures = asyncio.run(_run(job.pop("load"), cluster, job))
     except (TidelogError, RunFailedError, ExceptionGroup) as error:
         sys.exit(_first(error))
     sys.stdout.write(json.dumps(figures) + "\n")
 
 
-async def _run(load: str, stage: Stage, arguments: dict[str, Any]) -> Figures:
-    return await LOADS[load](stage, **arguments)
+async def _run(load: str, cluster: LoadedCluster, arguments: dict[str, Any]) -> Figures:
+    return await LOADS[load](cluster, **arguments)
 
 
 def _first(error: BaseException) -> str:

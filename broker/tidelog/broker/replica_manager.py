@@ -164,7 +164,7 @@ class ReplicaManager:
     async def start(self, broker_epoch: int) -> None:
         """Start without partitions; `on_image` assigns them."""
         self.set_broker_epoch(broker_epoch)
-        for number, owned in enumerate(self._log_directory.owned()):
+        for number, owned in enumerate(self._log_directory.list_owned()):
             self._found.append(owned)
             if number % self._config.changes_per_slice_max == 0:
                 await asyncio.sleep(0)
@@ -321,7 +321,7 @@ class ReplicaManager:
         )
         if fenced:
             for partition in self.led_partitions():
-                partition.tell(FollowersFenced(fenced))
+                partition.handle(FollowersFenced(fenced))
 
     def _bring_in_line(self, key: tuple[str, int]) -> None:
         """Hold the partition as in the newest image, or drop it."""

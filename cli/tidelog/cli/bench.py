@@ -22,12 +22,12 @@ from tidelog.benchmarks.peer import Peer
 from tidelog.benchmarks.plan import Group, groups, warm_up
 from tidelog.benchmarks.report import CHART_NAME, VERDICTS, chart, markdown, number
 from tidelog.benchmarks.rows import Result
-from tidelog.benchmarks.signals import ended_by_sigterm, unhurried
+from tidelog.benchmarks.signals import ignore_interrupts, raise_on_sigterm
 from tidelog.cli.table import echo_table
 from tidelog.core.errors import TidelogError
 
 if TYPE_CHECKING:
-    from tidelog.benchmarks.sitting import Sitting
+    from tidelog.benchmarks.session import BenchSession
 
 _COLUMNS = ("figure", "Tidelog", "Kafka", "unit", "ratio", "aim", "verdict")
 
@@ -65,18 +65,18 @@ def run(
     found = [group for group in groups(chosen) if only is None or only in group.name]
     if not found:
         raise click.UsageError(f"no group of rows has {only!r} in its name")
-    from tidelog.benchmarks.sitting import Sitting
+    from tidelog.benchmarks.session import BenchSession
 
-    sitting = Sitting(chosen, found, _peer(peer_command), report=_reporter())
-    with ended_by_sigterm():
-        _measure(sitting, warm_up(chosen))
-    results = sitting.results()
+    session = BenchSession(chosen, found, _peer(peer_command), report=_reporter())
+    with raise_on_sigterm():
+        _measure(session, warm_up(chosen))
+    results = session.results()
     if report is not None:
         _write(report, results)
     if not is_json:
         echo_table(_COLUMNS, map(_row, results))
     click.echo(json.dumps({"rows": [result.as_json() for result in results]}))
-    sys.exit(1 if sitting.errors else 0)
+    sys.exit(1 if session.errors else 0)
 
 
 def _reporter() -> Callable[[str], None]:
@@ -99,24 +99,24 @@ def _peer(command: str | None) -> Peer | None:
         raise click.UsageError(f"--peer {command!r}: {error}") from error
 
 
-def _measure(sitting: Sitting, warming: Group) -> None:
-    sitting.measure_starts()
-    if not any(group.is_on_the_cluster for group in sitting.groups):
+def _measure(session: BenchSession, warming: Group) -> None:
+    session.measure_starts()
+    if not any(group.is_on_the_cluster for group in session.groups):
         return
     from tidelog.benchmarks.own_cluster import OwnCluster
 
     try:
-        with OwnCluster() as cluster, _peer_up(sitting):
+        with OwnCluster() as cluster, _peer_up(session):
             cluster.start()
-            sitting.measure_loads(cluster, warming)
+            session.measure_loads(cluster, warming)
     except (RunFailedError, TidelogError, OSError) as error:
-        sitting.no_cluster(str(error))
+        session.no_cluster(str(error))
 
 
 @contextlib.contextmanager
-def _peer_up(sitting: Sitting) -> Iterator[None]:
+def _peer_up(session: BenchSession) -> Iterator[None]:
     """Run the peer's nodes inside the block; if they do not start, its columns stay empty."""
-    peer = sitting.peer
+    peer = session.peer
     if peer is None:
         yield
         return
@@ -124,10 +124,10 @@ def _peer_up(sitting: Sitting) -> Iterator[None]:
         try:
             peer.up()
         except RunFailedError as error:
-            sitting.no_peer(str(error))
+            session.no_peer(str(error))
         yield
     finally:
-        with unhurried(), contextlib.suppress(RunFailedError):
+        with ignore_interrupts(), contextlib.suppress(RunFailedError):
             peer.down()
 
 

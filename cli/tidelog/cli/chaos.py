@@ -214,9 +214,9 @@ async def _run(plan: RunPlan, reports: Folder, progress: Progress) -> RunRecord:
 
     silence_nodes()  # This process opens the replicas' logs to compare them.
     progress.begin(plan)
-    record = await run_scenario(plan, folder=reports.folder_of(plan), tell=progress.tell)
+    record = await run_scenario(plan, folder=reports.folder_of(plan), on_note=progress.note)
     reports.write(plan, record)
-    progress.done(record)
+    progress.show_result(record)
     return record
 
 

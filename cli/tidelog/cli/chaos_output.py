@@ -68,11 +68,11 @@ class Progress:
         mutant = f", as {plan.mutant}" if plan.mutant else ""
         self._show(f"[{place}] {name}, seed {plan.seed}{mutant}: {plan.scenario.claim}")
 
-    def tell(self, what: str) -> None:
+    def note(self, what: str) -> None:
         """Show an event of the current run."""
         self._show(f"  {time.monotonic() - self._began_s:5.1f} s  {what}")
 
-    def done(self, record: RunRecord) -> None:
+    def show_result(self, record: RunRecord) -> None:
         """Show the verdict, the counts and the first anomalies of a run."""
         colour = {"ok": "green", "violation": "red", "inconclusive": "yellow"}[record.verdict]
         counts = record.counts

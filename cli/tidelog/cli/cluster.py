@@ -21,7 +21,7 @@ import click
 
 from tidelog.cli.cluster_health import health
 from tidelog.cli.connection import echo_json, json_option
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.cli.table import echo_table
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import SystemDisk
@@ -181,7 +181,7 @@ def stop(data_dir: Path, *, as_json: bool) -> None:
     elif not alive:
         click.echo("no node runs")
     else:
-        click.echo(f"stopped {len(alive)} of {counted(len(plans), 'node')}")
+        click.echo(f"stopped {len(alive)} of {pluralize(len(plans), 'node')}")
 
 
 @cluster.command()
@@ -261,7 +261,7 @@ def _print_ready(plans: Sequence[NodePlan], controller_id: int) -> None:
     tidelog = "tidelog" if shutil.which("tidelog") else _short(Path(sys.argv[0]))
     bootstrap = "" if is_default else f" --bootstrap {addresses}"
     click.echo(
-        f"ready: {counted(len(plans), 'node')} at {addresses}, controller {controller_id} leads,"
+        f"ready: {pluralize(len(plans), 'node')} at {addresses}, controller {controller_id} leads,"
         f" data in {_short(plans[0].folder)}. Try:\n"
         f"  {tidelog} topics create greetings{bootstrap}\n"
         f"  echo hello | {tidelog} produce greetings{bootstrap}\n"

@@ -9,7 +9,7 @@ import click
 
 from tidelog.cli.bootstrap import bootstrap_option
 from tidelog.cli.connection import ask, echo_json, json_option
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.cli.partition_states import (
     is_offline,
     is_under_min_isr,
@@ -55,9 +55,9 @@ def health(*, as_json: bool, bootstrap: str) -> None:
             click.echo(reason)
     else:
         click.echo(
-            f"healthy: {counted(len(cluster.brokers), 'broker')}, "
-            f"{counted(len(cluster.controllers), 'controller')}, "
-            f"{counted(len(state.topics), 'topic')}, {counted(partitions, 'partition')}"
+            f"healthy: {pluralize(len(cluster.brokers), 'broker')}, "
+            f"{pluralize(len(cluster.controllers), 'controller')}, "
+            f"{pluralize(len(state.topics), 'topic')}, {pluralize(partitions, 'partition')}"
         )
     click.get_current_context().exit(int(bool(reasons)))
 
@@ -94,7 +94,7 @@ def reasons_of(state: State) -> Iterator[str]:
     for condition, found in conditions.items():
         if found:
             names = _names(f"{topic.name}-{p.partition}" for topic, p in found)
-            yield f"{counted(len(found), 'partition')} {condition}: {names}"
+            yield f"{pluralize(len(found), 'partition')} {condition}: {names}"
 
 
 def _names(names: Iterable[str]) -> str:

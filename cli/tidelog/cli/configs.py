@@ -9,7 +9,7 @@ import click
 
 from tidelog.cli.bootstrap import bootstrap_option
 from tidelog.cli.connection import ask, echo_json, json_option
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.cli.table import echo_table
 from tidelog.cli.units import config_number
 
@@ -50,7 +50,7 @@ def describe(
             [(one.name, one.value, one.source, one.default) for one in shown],
         )
     else:
-        every = counted(len(described), "config")
+        every = pluralize(len(described), "config")
         click.echo(f"nothing is set: all {every} are at their defaults, see --all")
 
 

@@ -54,7 +54,7 @@ def echo_json(fields: object) -> None:
     click.echo(json.dumps(fields))
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """The message of an error in one line."""
     return " ".join(str(error).split())
 

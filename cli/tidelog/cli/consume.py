@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,8 +9,9 @@ import click
 
 from tidelog.cli.bootstrap import bootstrap_option, topic_option
 from tidelog.cli.connection import run
+from tidelog.cli.pipes import ends_with_its_reader
 from tidelog.cli.reading import Reading, consume_records
-from tidelog.cli.record_format import NULL, InvalidFormatError, compiled_format, unescaped
+from tidelog.cli.record_format import NULL, InvalidFormatError, compiled_format, unescape
 from tidelog.cli.record_json import record_as_json
 from tidelog.cli.start_offset import StartOffset, StartOffsetType, parse_time
 from tidelog.cli.units import Seconds
@@ -134,16 +133,13 @@ def consume(
     )
     if key_delimiter is None and print_key:
         key_delimiter = r"\t"
-    shown = _shown(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
+    shown = _formatter(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
     reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end)
-    try:
+    with ends_with_its_reader():
         run(consume_records(bootstrap, reading, shown))
-    except BrokenPipeError:
-        # The reader has closed the pipe. Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _shown(
+def _formatter(
     as_json: bool,  # noqa: FBT001  # the options, in their order
     format_text: str | None,
     key_delimiter: str | None,
@@ -153,12 +149,12 @@ def _shown(
 ) -> Callable[[Record], bytes]:
     """A function from a record to what is printed of it."""
     try:
-        end = unescaped(delimiter)
+        end = unescape(delimiter)
         if as_json:
             return lambda record: record_as_json(record) + end
         if format_text is not None:
             return compiled_format(format_text, null=null)
-        between = None if key_delimiter is None else unescaped(key_delimiter)
+        between = None if key_delimiter is None else unescape(key_delimiter)
     except InvalidFormatError as error:
         raise click.UsageError(str(error)) from error
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def counted(count: int, noun: str, plural: str | None = None) -> str:
+def pluralize(count: int, noun: str, plural: str | None = None) -> str:
     """The count and its noun; `plural` where that is not the noun and an s."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"

@@ -26,7 +26,7 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.kind, self.base_offset, self._suffix = _parsed(path.name)
+        self.kind, self.base_offset, self._suffix = _parse(path.name)
         """The kind, such as `.log`, with the offset in the name; else the whole name and 0."""
         self._descriptor = os.open(path, os.O_RDONLY)
 
@@ -54,7 +54,7 @@ class Source:
         return self.path.with_name(file_name(self.base_offset, kind, self._suffix))
 
 
-def _parsed(name: str) -> tuple[str, int, str]:
+def _parse(name: str) -> tuple[str, int, str]:
     for kind, suffix in product(_KINDS, _SUFFIXES):
         offset = offset_of(name, kind, suffix)
         if offset is not None:

@@ -33,7 +33,7 @@ def dump_index(source: Source, *, log: Source | None) -> Iterator[Line]:
         (at, {"offset": base + relative, "position": position} if relative or position else None)
         for at, (relative, position) in _entries(source, OFFSET_ENTRY)
     )
-    yield from _checked(entries, _offset_check(log) if log else None)
+    yield from _check_entries(entries, _offset_check(log) if log else None)
     yield from _cut_entry(source, OFFSET_ENTRY)
 
 
@@ -44,7 +44,7 @@ def dump_time_index(source: Source, *, log: Source | None) -> Iterator[Line]:
         (at, {"timestamp": time, "offset": base + relative} if time or relative else None)
         for at, (time, relative) in _entries(source, TIME_ENTRY)
     )
-    yield from _checked(entries, _time_check(log) if log else None)
+    yield from _check_entries(entries, _time_check(log) if log else None)
     yield from _cut_entry(source, TIME_ENTRY)
 
 
@@ -75,7 +75,9 @@ def _cut_entry(source: Source, entry: struct.Struct) -> Iterator[Line]:
         yield damage("the last entry is cut", position=end)
 
 
-def _checked(entries: Iterator[tuple[int, Entry | None]], check: Check | None) -> Iterator[Line]:
+def _check_entries(
+    entries: Iterator[tuple[int, Entry | None]], check: Check | None
+) -> Iterator[Line]:
     previous: Entry = {}
     is_at_end = False
     for at, entry in entries:

@@ -80,12 +80,12 @@ def _body(record: Record) -> dict[str, object]:
         case RecordKind.ENTRY:
             # Raft's own entries hold no metadata.
             is_regular = record.body[:1] == REGULAR
-            body = _decoded(MetadataBatch.FromString(record.body[1:])) if is_regular else None
+            body = _decode(MetadataBatch.FromString(record.body[1:])) if is_regular else None
             return {"metadata": body}
         case SnapshotKind.RECORD:
-            return {"metadata": _decoded(MetadataSnapshotPiece.FromString(record.body))}
+            return {"metadata": _decode(MetadataSnapshotPiece.FromString(record.body))}
     return {}
 
 
-def _decoded(message: Message) -> dict[str, object]:
+def _decode(message: Message) -> dict[str, object]:
     return MessageToDict(message, always_print_fields_with_no_presence=True)

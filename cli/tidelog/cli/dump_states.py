@@ -24,7 +24,7 @@ _BYTES_MAX = 16 << 20
 
 def dump_snapshot(source: Source) -> Iterator[Line]:
     """A line per remembered batch of each producer; one for a producer without any."""
-    entries = _decoded(source, decode_snapshot)
+    entries = _decode(source, decode_snapshot)
     if entries is None:
         yield damage("this is not a complete producer snapshot")
     for entry in entries or ():
@@ -34,7 +34,7 @@ def dump_snapshot(source: Source) -> Iterator[Line]:
 
 def dump_checkpoint(source: Source) -> Iterator[Line]:
     """The checkpointed offsets of a log, and one line per epoch."""
-    checkpoint = _decoded(source, decode_checkpoint)
+    checkpoint = _decode(source, decode_checkpoint)
     if checkpoint is None:
         yield damage("this is not a complete checkpoint")
         return
@@ -54,7 +54,7 @@ def dump_checkpoint(source: Source) -> Iterator[Line]:
 
 def dump_clean_marker(source: Source) -> Iterator[Line]:
     """The end of a log when it was closed, and one line per file."""
-    marker = _decoded(source, decode_clean_marker)
+    marker = _decode(source, decode_clean_marker)
     if marker is None:
         yield damage("this is not a complete mark of a clean shutdown")
         return
@@ -65,16 +65,16 @@ def dump_clean_marker(source: Source) -> Iterator[Line]:
 
 def dump_partition_metadata(source: Source) -> Iterator[Line]:
     """The topic id and partition that the folder belongs to."""
-    topic_id = _decoded(source, decode_topic_id)
+    topic_id = _decode(source, decode_topic_id)
     if topic_id is None:
         yield damage("this is not a partition.metadata file")
     else:
-        partition = _decoded(source, decode_partition)
+        partition = _decode(source, decode_partition)
         said = {} if partition is None else {"partition": partition}
         yield Line("partition", {"topicId": topic_id.hex(), **said})
 
 
-def _decoded(source: Source, decode: Callable[[bytes], T | None]) -> T | None:
+def _decode(source: Source, decode: Callable[[bytes], T | None]) -> T | None:
     return decode(source.read_at(0, _BYTES_MAX))
 
 

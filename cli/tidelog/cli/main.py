@@ -36,6 +36,7 @@ COMMANDS = {
     "events": Target("events:events", "Show what happened and why, from all nodes' journals."),
     "produce": Target("produce:produce", "Send lines of standard input or a file to a topic."),
     "consume": Target("consume:consume", "Print the records of topics."),
+    "sql": Target("sql:sql", "Run a SELECT over topics.", "sql"),
     "dump-log": Target("dump_log:dump_log", "Show the contents of log files, read-only."),
     "sim": Target("sim:sim", "Simulate whole clusters on virtual time."),
     "chaos": Target("chaos:chaos", "Inject faults into a cluster of real processes.", "chaos"),
@@ -63,7 +64,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See `click.Group`."""
         target = COMMANDS.get(cmd_name)
-        return None if target is None else _imported(cmd_name, target)
+        return None if target is None else _import(cmd_name, target)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -82,19 +83,19 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
             name = ctx.invoked_subcommand or ""
-            raise _missing(name, COMMANDS[name], error) from None
+            raise _missing_extra(name, COMMANDS[name], error) from None
 
 
-def _imported(name: str, target: Target) -> click.Command | None:
+def _import(name: str, target: Target) -> click.Command | None:
     module, _, attribute = target.location.partition(":")
     try:
         command = getattr(import_module(f"tidelog.cli.{module}"), attribute)
     except ModuleNotFoundError as error:
-        raise _missing(name, target, error) from None
+        raise _missing_extra(name, target, error) from None
     return command if isinstance(command, click.Command) else None
 
 
-def _missing(name: str, target: Target, error: ModuleNotFoundError) -> Exception:
+def _missing_extra(name: str, target: Target, error: ModuleNotFoundError) -> Exception:
     """An error in one line that names the extra; `error` itself if no extra holds the package."""
     if target.extra is None or (error.name or "tidelog").startswith("tidelog"):
         return error

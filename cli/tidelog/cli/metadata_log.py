@@ -150,10 +150,10 @@ def _typed(record: MetadataRecord, *, in_snapshot: bool) -> tuple[str, bool]:
 
 def _content(record: MetadataRecord) -> Mapping[str, object]:
     kind = record.WhichOneof("record")
-    return _plain(getattr(record, kind)) if kind else {}
+    return _to_plain(getattr(record, kind)) if kind else {}
 
 
-def _plain(message: Message) -> dict[str, object]:
+def _to_plain(message: Message) -> dict[str, object]:
     """The fields that are present, by their names in the .proto; bytes as hex."""
     return {
         field.name: _value(field, getattr(message, field.name))
@@ -172,7 +172,7 @@ def _value(field: Any, value: object) -> object:  # protobuf has two types of de
 
 def _single(field: Any, value: object) -> object:  # as above
     if isinstance(value, Message):
-        return _plain(value)
+        return _to_plain(value)
     if isinstance(value, bytes):
         return value.hex()
     if field.enum_type is not None:

@@ -14,10 +14,10 @@ import click
 
 from tidelog.cli.bootstrap import bootstrap_option, topic_option
 from tidelog.cli.connection import API_TIMEOUT_MS, run
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.cli.input_lines import read_lines
 from tidelog.cli.input_records import InputForm, parse_headers
-from tidelog.cli.record_format import InvalidFormatError, unescaped
+from tidelog.cli.record_format import InvalidFormatError, unescape
 
 if TYPE_CHECKING:
     from tidelog.client.producing.producer import Producer
@@ -58,7 +58,7 @@ class Tally:
         if self.error is not None:
             were = "was" if self.failed == 1 else "were"
             raise click.ClickException(
-                f"{counted(self.failed, 'record')} {were} not acknowledged: {self.error}"
+                f"{pluralize(self.failed, 'record')} {were} not acknowledged: {self.error}"
             )
 
     def _count(self, acknowledged: int, failed: int, error: BaseException | None) -> None:
@@ -167,7 +167,7 @@ def produce(
         click.echo(f"tidelog: {error.format_message()}", err=True)
         raise click.exceptions.Exit(1) from error
     finally:
-        click.echo(f"{counted(tally.acknowledged, 'record')} acknowledged", err=True)
+        click.echo(f"{pluralize(tally.acknowledged, 'record')} acknowledged", err=True)
 
 
 def _input_form(
@@ -209,7 +209,7 @@ def _separator(option: str, text: str) -> bytes:
     if not text:
         raise click.UsageError(f"{option} must not be empty")
     try:
-        return unescaped(text)
+        return unescape(text)
     except InvalidFormatError as error:
         raise click.UsageError(f"{option}: {error}") from error
 
@@ -244,7 +244,7 @@ async def _find_topic(producer: Producer, bootstrap: str, topic: str) -> None:
     is_known = await _exists(bootstrap, topic)
     partitions = await producer.partitions_for(topic)
     if not is_known:
-        click.echo(f"created {topic}: {counted(len(partitions), 'partition')}", err=True)
+        click.echo(f"created {topic}: {pluralize(len(partitions), 'partition')}", err=True)
 
 
 async def _exists(bootstrap: str, topic: str) -> bool:

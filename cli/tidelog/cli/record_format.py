@@ -37,7 +37,7 @@ def compiled_format(text: str, *, null: bytes = b"") -> Part:
     return lambda record: b"".join(part(record) for part in parts)
 
 
-def unescaped(text: str) -> bytes:
+def unescape(text: str) -> bytes:
     r"""Text with the escapes of a format, such as `\t` and `\0`, as bytes. InvalidFormatError."""
     return b"".join(_literal(found) for found in _TOKEN.finditer(text))
 

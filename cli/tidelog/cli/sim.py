@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from tidelog.cli.connection import echo_json, json_option
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.core.provenance import checked_out_commit
 from tidelog.core.system import SystemClock
 from tidelog.raft.config import ENGINES
@@ -165,9 +165,9 @@ def replay(*, suite: str, engine: str, scenario: str | None, seed: int, as_json:
         )
     else:
         click.echo(
-            f"{suite} seed {seed}: {counted(result.operations, 'operation')}, "
-            f"{counted(result.acknowledged, 'command')} acknowledged, "
-            f"{result.virtual_s} virtual s, {counted(result.steps, 'step')}, {result.trace_hash}"
+            f"{suite} seed {seed}: {pluralize(result.operations, 'operation')}, "
+            f"{pluralize(result.acknowledged, 'command')} acknowledged, "
+            f"{result.virtual_s} virtual s, {pluralize(result.steps, 'step')}, {result.trace_hash}"
         )
     sys.exit(0 if result.violation is None else 1)
 

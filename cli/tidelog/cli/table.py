@@ -20,8 +20,12 @@ def echo_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     if is_terminal():
         _print_rich(columns, cells)
         return
-    for line in (columns, *cells):
-        click.echo("\t".join(map(_text, line)))
+    echo_lines([columns, *cells])
+
+
+def echo_lines(rows: Iterable[Sequence[object]]) -> None:
+    """Print rows tab-separated, without a heading."""
+    click.echo("".join("\t".join(map(_text, row)) + "\n" for row in rows), nl=False)
 
 
 def is_terminal() -> bool:

@@ -95,7 +95,7 @@ def describe(
     conditions += [lambda _, p: is_offline(p)] if offline else []
     chosen = _present(described)
     if conditions:
-        chosen = [_narrowed(topic, conditions) for topic in chosen]
+        chosen = [_narrow(topic, conditions) for topic in chosen]
         chosen = [topic for topic in chosen if topic.partitions]
     if as_json:
         for topic in chosen:
@@ -124,7 +124,7 @@ def _report_missing(described: Mapping[str, TopicDescription | TidelogError]) ->
         raise SystemExit(1)
 
 
-def _narrowed(
+def _narrow(
     topic: TopicDescription,
     conditions: Sequence[Callable[[TopicDescription, PartitionDescription], bool]],
 ) -> TopicDescription:

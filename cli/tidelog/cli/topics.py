@@ -9,7 +9,7 @@ import click
 from tidelog.cli.bootstrap import bootstrap_option
 from tidelog.cli.configs import parse_configs
 from tidelog.cli.connection import ask, echo_json, echo_results, json_lines_option, json_option
-from tidelog.cli.counts import counted
+from tidelog.cli.counts import pluralize
 from tidelog.cli.topic_views import describe, list_topics
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def create(
         )
     else:
         click.echo(
-            f"created {created.name}: {counted(created.partitions, 'partition')}, "
+            f"created {created.name}: {pluralize(created.partitions, 'partition')}, "
             f"replication factor {created.replication_factor}"
         )
 
@@ -129,7 +129,7 @@ def alter(
     if as_json:
         echo_json({"name": name, "partitions": count})
     else:
-        click.echo(f"{name} has {counted(count, 'partition')} now")
+        click.echo(f"{name} has {pluralize(count, 'partition')} now")
 
 
 @topics.command()

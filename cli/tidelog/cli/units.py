@@ -93,3 +93,18 @@ class Seconds(click.ParamType[float]):
         if not self._min_s <= seconds < float("inf"):
             self.fail(f"{value!r} is less than {self._min_s:g} s", param, ctx)
         return seconds
+
+
+class Size(click.ParamType[int]):
+    """A size with a unit, in bytes."""
+
+    name = "size"
+
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """See `click.ParamType.convert`."""
+        try:
+            return parse_size_bytes(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

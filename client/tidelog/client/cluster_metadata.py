@@ -127,7 +127,7 @@ class ClusterMetadata:
             if topic.error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION and known is not None:
                 self._gone[topic.name] = known.topic_id
                 self._known_at[topic.name] = offset
-                self._tell_moved(topic.name, known, None)
+                self._notify_moved(topic.name, known, None)
             return
         self._errors.pop(topic.name, None)
         self._gone.pop(topic.name, None)
@@ -137,7 +137,7 @@ class ClusterMetadata:
             known = None
         leaders = {p.partition: self._newer(known, p) for p in topic.partitions}
         view = self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
-        self._tell_moved(topic.name, before, view)
+        self._notify_moved(topic.name, before, view)
 
     def apply_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
         """Apply the leader that an error answer names (KIP-951); False if it is not newer."""
@@ -155,7 +155,7 @@ class ClusterMetadata:
             self._listener(tp)
         return True
 
-    def _tell_moved(self, name: str, before: TopicView | None, now: TopicView | None) -> None:
+    def _notify_moved(self, name: str, before: TopicView | None, now: TopicView | None) -> None:
         """Report the changed partitions: all of them, if the topic is another one or deleted."""
         if self._listener is None:
             return

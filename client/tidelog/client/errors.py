@@ -5,6 +5,7 @@ TidelogError                 code, message, is_retriable, is_outcome_unknown
 │   └── OffsetOutOfRangeError, TopicAlreadyExistsError, NotLeaderOrFollowerError …
 │       └── LogTruncationError   records that were read are not in the log any more
 ├── UnreachableError         the call never reached its broker
+│   └── BootstrapRefusedError    before the first connection every address refused: nobody is there
 ├── CallFailedError          the call broke or timed out: its outcome is unknown
 ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown`: may be in the log
 ├── DeserializationError     a deserializer raised: says which record and which part of it
@@ -12,6 +13,7 @@ TidelogError                 code, message, is_retriable, is_outcome_unknown
 ├── PartitionerError         a partitioner raised, or chose a partition that does not exist
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
 ├── NothingAssignedError     a consumer was read before `assign`
+├── ClientConfigError        an option out of its range, or against another; a ValueError, too
 └── ClientClosedError        used after close()
 """
 
@@ -27,9 +29,11 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
 __all__ = [
+    "BootstrapRefusedError",
     "BufferExhaustedError",
     "CallFailedError",
     "ClientClosedError",
+    "ClientConfigError",
     "DeliveryTimeoutError",
     "DeserializationError",
     "LogTruncationError",
@@ -39,6 +43,22 @@ __all__ = [
     "UnreachableError",
 ]
 __all__ += kafka_errors.__all__
+
+
+class ClientConfigError(TidelogError, ValueError):
+    """An option of a client is out of its range, or contradicts another; the message says how."""
+
+    code = common_pb2.INVALID_CONFIG
+
+
+class BootstrapRefusedError(UnreachableError):
+    """Every bootstrap address refused the connection before the client had any.
+
+    Start the cluster or name the brokers of a running one; `bootstrap_timeout_ms` waits for one
+    that is about to start. A client that was connected once retries instead.
+    """
+
+    is_retriable = False
 
 
 class DeliveryTimeoutError(TidelogError):

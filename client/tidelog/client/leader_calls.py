@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.connections import RETRIES_MAX
 from tidelog.client.errors import (
     CallFailedError,
     KafkaError,
@@ -53,9 +54,10 @@ result per partition, or raises a `TidelogError`.
 class LeaderCalls:
     """The calls of a client to the leaders of partitions."""
 
-    def __init__(self, routing: Routing, *, backoff: Backoff) -> None:
+    def __init__(self, routing: Routing, *, backoff: Backoff, retries: int = RETRIES_MAX) -> None:
         self._routing = routing
         self._backoff = backoff
+        self._retries = retries
 
     async def ask_each(
         self,
@@ -67,7 +69,8 @@ class LeaderCalls:
     ) -> dict[TopicPartition, Result | TidelogError]:
         """The answer or the error of every partition, each perhaps asked for several times.
 
-        An error that no retry can help is final at once, the last of others after `timeout_ms`.
+        An error that no retry can help is final at once, the last of others after `timeout_ms` or
+        after `retries` more attempts.
         With `is_all` the first final one ends it: partitions without an answer are left out then.
         Raises UnreachableError when no address answers who leads.
         """
@@ -85,7 +88,8 @@ class LeaderCalls:
                 else:
                     results[tp] = answer
             missing = [tp for tp in missing if tp not in results]
-            if missing and self._routing.clock.monotonic_ms() >= deadline_ms:
+            is_late = self._routing.clock.monotonic_ms() >= deadline_ms
+            if missing and (is_late or failures >= self._retries):
                 results |= {tp: last.get(tp) or _silent(tp) for tp in missing}
             if not missing or len(results) == len(wanted):
                 break

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple, TypeVar
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.connections import RETRIES_MAX
 from tidelog.client.errors import TidelogError
 from tidelog.client.leader_calls import LeaderCalls
 from tidelog.client.records import TopicPartition
@@ -57,8 +58,15 @@ class OffsetQuery(NamedTuple):
 class OffsetLookup:
     """The ListOffsets calls of a client."""
 
-    def __init__(self, routing: Routing, *, backoff: Backoff, request_timeout_ms: int) -> None:
-        self.leaders = LeaderCalls(routing, backoff=backoff)
+    def __init__(
+        self,
+        routing: Routing,
+        *,
+        backoff: Backoff,
+        request_timeout_ms: int,
+        retries: int = RETRIES_MAX,
+    ) -> None:
+        self.leaders = LeaderCalls(routing, backoff=backoff, retries=retries)
         self._routing = routing
         self._request_timeout_ms = request_timeout_ms
 
@@ -170,10 +178,10 @@ class OffsetLookup:
             return response.partitions
 
         found = await self.leaders.ask_each(wanted, ask, timeout_ms=timeout_ms, is_all=is_all)
-        return {tp: _listed(result) for tp, result in found.items()}
+        return {tp: _list(result) for tp, result in found.items()}
 
 
-def _listed(result: ListOffsetsResponse.Partition | TidelogError) -> ListedOffset | TidelogError:
+def _list(result: ListOffsetsResponse.Partition | TidelogError) -> ListedOffset | TidelogError:
     if isinstance(result, TidelogError):
         return result
     timestamp_ms = result.timestamp_ms if result.HasField("timestamp_ms") else None

@@ -5,9 +5,10 @@ Imports gRPC only for the real transport, so that programs with another transpor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from tidelog.client.connections import ConnectionConfig
 from tidelog.core.env import Clock, Random
 from tidelog.core.system import SystemClock, SystemRandom
 from tidelog.net.transport import Transport
@@ -24,14 +25,22 @@ class ClientPorts:
     clock: Clock
     random: Random
     _own_transport: GrpcTransport | None
+    connections: ConnectionConfig = field(default_factory=ConnectionConfig)
 
     @classmethod
-    def of(cls, *, transport: Transport | None, clock: Clock | None, random: Random | None) -> Self:
+    def of(
+        cls,
+        *,
+        transport: Transport | None,
+        clock: Clock | None,
+        random: Random | None,
+        connections: ConnectionConfig | None = None,
+    ) -> Self:
         """The given ports, and real ones in place of None."""
-        own = None
+        own, connections = None, connections or ConnectionConfig()
         if transport is None:
-            transport = own = _grpc_transport()
-        return cls(transport, clock or SystemClock(), random or SystemRandom(), own)
+            transport = own = _grpc_transport(connections)
+        return cls(transport, clock or SystemClock(), random or SystemRandom(), own, connections)
 
     async def close(self) -> None:
         """Close the transport if it was created here; one given by the caller stays open."""
@@ -39,7 +48,9 @@ class ClientPorts:
             await self._own_transport.close()
 
 
-def _grpc_transport() -> GrpcTransport:
+def _grpc_transport(connections: ConnectionConfig) -> GrpcTransport:
     from tidelog.net.grpc_transport import GrpcTransport
 
-    return GrpcTransport()
+    return GrpcTransport(
+        client_id=connections.client_id, max_idle_ms=connections.connections_max_idle_ms
+    )

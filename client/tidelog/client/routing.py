@@ -14,6 +14,7 @@ from typing import TypeVar
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import ClusterMetadata, TopicView
 from tidelog.client.errors import (
+    BootstrapRefusedError,
     CallFailedError,
     ClientClosedError,
     TidelogError,
@@ -94,7 +95,8 @@ class Routing:
         self._failures = 0
         self._not_before_ms = self.clock.monotonic_ms()
         self._refreshing: asyncio.Task[TidelogError | None] | None = None
-        self._is_closed = False
+        self._is_closed = self._has_connected = False
+        self.connections = ports.connections
         self._listener: Callable[[], None] = lambda: None
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -118,18 +120,44 @@ class Routing:
         """The answer of the first broker that gives one; each is asked once, for `timeout_ms`.
 
         Raises UnreachableError when no broker could be reached, and CallFailedError when a call
-        broke: at once, or after asking the other brokers if the request `is_idempotent`.
+        broke: at once, or after asking the other brokers if the request `is_idempotent`. Before the
+        first connection refusals by all addresses are retried for `bootstrap_timeout_ms`, and raise
+        BootstrapRefusedError then.
         """
+        started_ms, failures = self.clock.monotonic_ms(), 0
+        while True:
+            try:
+                return await self._call_each(
+                    method, request, timeout_ms=timeout_ms, is_idempotent=is_idempotent
+                )
+            except BootstrapRefusedError:
+                waited_ms = self.clock.monotonic_ms() - started_ms
+                if waited_ms >= self.connections.bootstrap_timeout_ms:
+                    raise
+                failures += 1
+                await asyncio.sleep(self._config.backoff.delay_ms(failures, self.random) / 1000)
+
+    async def _call_each(
+        self,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+        is_idempotent: bool,
+    ) -> Response:
+        """See `call_any`; does not wait for a cluster that is about to start."""
         failure: TidelogError | None = None
-        addresses = self._candidates()
+        addresses, is_refused = self._candidates(), not self._has_connected
         for following, address in enumerate(addresses, start=1):
             try:
                 response = await self.transport.call(
                     address, method, request, timeout_ms=timeout_ms
                 )
-            except UnreachableError:
+            except UnreachableError as error:
+                is_refused &= error.is_broken
                 self._silent[address] = None
             except CallFailedError as error:
+                self._has_connected, is_refused = True, False
                 self._silent[address] = None
                 self._preferred = addresses[following % len(addresses)]
                 if not is_idempotent:
@@ -138,8 +166,14 @@ class Routing:
             else:
                 self._silent.pop(address, None)
                 self._preferred = address
+                self._has_connected = True
                 return response
         where = ", ".join(addresses)
+        if is_refused:
+            raise BootstrapRefusedError(
+                f"no broker answers at {where}: nobody listens there; start the cluster, or name "
+                "the brokers of a running one"
+            )
         raise failure or UnreachableError(f"no broker answers at {where}: is the cluster running?")
 
     async def call_leader(
@@ -225,7 +259,7 @@ class Routing:
         self._interest[name] = None
         started_ms = self.clock.monotonic_ms()
         while True:
-            error = await self._refreshed()
+            error = await self._try_refresh()
             view = self.known(name)
             if view is not None:
                 return view
@@ -254,7 +288,7 @@ class Routing:
         known = [self._preferred, *self.metadata.addresses, *self._bootstrap]
         return sorted(dict.fromkeys(known), key=lambda address: address in self._silent)
 
-    async def _refreshed(self) -> TidelogError | None:
+    async def _try_refresh(self) -> TidelogError | None:
         self.request_refresh()
         task = self._refreshing
         if task is not None:

@@ -228,7 +228,7 @@ def _start(coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
         if ended.cancelled():
             loop.call_soon_threadsafe(task.cancel)
 
-    def tell(ended: asyncio.Task[Item]) -> None:
+    def notify(ended: asyncio.Task[Item]) -> None:
         if ended.cancelled():
             future.cancel()
             return
@@ -240,7 +240,7 @@ def _start(coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
         else:
             future.set_result(ended.result())
 
-    task.add_done_callback(tell)
+    task.add_done_callback(notify)
     future.add_done_callback(cancel)
 
 
@@ -322,7 +322,7 @@ async def _call(function: Callable[[], Item]) -> Item:
     return function()
 
 
-def _built(
+def _wrap_init(
     client_type: Callable[P, Client],
 ) -> Callable[[Callable[..., None]], Callable[Concatenate[_SyncClient[Client], P], None]]:
     """A constructor with the arguments of the asyncio class."""
@@ -340,7 +340,7 @@ def _built(
     return replace
 
 
-def _waited(
+def _wrap_wait(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, Item]],
 ) -> Callable[Concatenate[_SyncClient[Client], P], Item]:
     """A method that waits for the result of a coroutine method."""
@@ -352,7 +352,7 @@ def _waited(
     return wait
 
 
-def _called(
+def _wrap_call(
     method: Callable[Concatenate[Client, P], Item],
 ) -> Callable[Concatenate[_SyncClient[Client], P], Item]:
     """A plain method, called on the loop: only the loop's thread uses the asyncio object."""
@@ -364,7 +364,7 @@ def _called(
     return call
 
 
-def _submitted(
+def _wrap_submit(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, asyncio.Future[Item]]],
 ) -> Callable[Concatenate[_SyncClient[Client], P], Future[Item]]:
     """A coroutine method that returns a future: one that threads can wait for."""
@@ -393,7 +393,7 @@ def _submitted(
     return submit
 
 
-def _iterated(
+def _wrap_iterator(
     method: Callable[Concatenate[Client, P], AsyncIterator[Item]],
 ) -> Callable[Concatenate[_SyncClient[Client], P], Iterator[Item]]:
     """A method that returns a plain iterator in place of an asynchronous one."""
@@ -406,7 +406,7 @@ def _iterated(
     return iterate
 
 
-def _closed(
+def _wrap_close(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[_SyncClient[Client], P], None]:
     """The `close` method: also ends the thread, soon after `timeout_ms` at the latest."""
@@ -425,16 +425,16 @@ class Producer(_SyncClient[AsyncProducer[SentKey, SentValue]], Generic[SentKey, 
     Every call changes threads twice: `send_many` and `submit` are the fast methods.
     """
 
-    @_built(AsyncProducer[SentKey, SentValue])
+    @_wrap_init(AsyncProducer[SentKey, SentValue])
     def __init__(self) -> None: ...
 
-    send = _waited(AsyncProducer[SentKey, SentValue].send)
-    submit = _submitted(AsyncProducer[SentKey, SentValue].submit)
-    send_many = _waited(AsyncProducer[SentKey, SentValue].send_many)
-    submit_many = _submitted(AsyncProducer[SentKey, SentValue].submit_many)
-    flush = _waited(AsyncProducer[SentKey, SentValue].flush)
-    close = _closed(AsyncProducer[SentKey, SentValue].close)
-    partitions_for = _waited(AsyncProducer[SentKey, SentValue].partitions_for)
+    send = _wrap_wait(AsyncProducer[SentKey, SentValue].send)
+    submit = _wrap_submit(AsyncProducer[SentKey, SentValue].submit)
+    send_many = _wrap_wait(AsyncProducer[SentKey, SentValue].send_many)
+    submit_many = _wrap_submit(AsyncProducer[SentKey, SentValue].submit_many)
+    flush = _wrap_wait(AsyncProducer[SentKey, SentValue].flush)
+    close = _wrap_close(AsyncProducer[SentKey, SentValue].close)
+    partitions_for = _wrap_wait(AsyncProducer[SentKey, SentValue].partitions_for)
 
 
 class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadValue]):
@@ -444,55 +444,57 @@ class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, 
     `getmany` changes threads once per call.
     """
 
-    @_built(AsyncConsumer[ReadKey, ReadValue])
+    @_wrap_init(AsyncConsumer[ReadKey, ReadValue])
     def __init__(self) -> None: ...
 
     # An alias with type arguments forwards every method of its class except dunder methods.
-    __iter__ = _iterated(cast("type[AsyncConsumer[ReadKey, ReadValue]]", AsyncConsumer).__aiter__)
-    assign = _called(AsyncConsumer[ReadKey, ReadValue].assign)
-    subscribe = _waited(AsyncConsumer[ReadKey, ReadValue].subscribe)
-    assignment = _called(AsyncConsumer[ReadKey, ReadValue].assignment)
-    pause = _called(AsyncConsumer[ReadKey, ReadValue].pause)
-    resume = _called(AsyncConsumer[ReadKey, ReadValue].resume)
-    paused = _called(AsyncConsumer[ReadKey, ReadValue].paused)
-    seek = _called(AsyncConsumer[ReadKey, ReadValue].seek)
-    seek_to_beginning = _called(AsyncConsumer[ReadKey, ReadValue].seek_to_beginning)
-    seek_to_end = _called(AsyncConsumer[ReadKey, ReadValue].seek_to_end)
-    seek_to_time = _waited(AsyncConsumer[ReadKey, ReadValue].seek_to_time)
-    tail = _waited(AsyncConsumer[ReadKey, ReadValue].tail)
-    position = _waited(AsyncConsumer[ReadKey, ReadValue].position)
-    lag = _waited(AsyncConsumer[ReadKey, ReadValue].lag)
-    partitions_for = _waited(AsyncConsumer[ReadKey, ReadValue].partitions_for)
-    beginning_offsets = _waited(AsyncConsumer[ReadKey, ReadValue].beginning_offsets)
-    end_offsets = _waited(AsyncConsumer[ReadKey, ReadValue].end_offsets)
-    offsets_for_times = _waited(AsyncConsumer[ReadKey, ReadValue].offsets_for_times)
-    getmany = _waited(AsyncConsumer[ReadKey, ReadValue].getmany)
-    getbatches = _waited(AsyncConsumer[ReadKey, ReadValue].getbatches)
-    close = _closed(AsyncConsumer[ReadKey, ReadValue].close)
+    __iter__ = _wrap_iterator(
+        cast("type[AsyncConsumer[ReadKey, ReadValue]]", AsyncConsumer).__aiter__
+    )
+    assign = _wrap_call(AsyncConsumer[ReadKey, ReadValue].assign)
+    subscribe = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].subscribe)
+    assignment = _wrap_call(AsyncConsumer[ReadKey, ReadValue].assignment)
+    pause = _wrap_call(AsyncConsumer[ReadKey, ReadValue].pause)
+    resume = _wrap_call(AsyncConsumer[ReadKey, ReadValue].resume)
+    paused = _wrap_call(AsyncConsumer[ReadKey, ReadValue].paused)
+    seek = _wrap_call(AsyncConsumer[ReadKey, ReadValue].seek)
+    seek_to_beginning = _wrap_call(AsyncConsumer[ReadKey, ReadValue].seek_to_beginning)
+    seek_to_end = _wrap_call(AsyncConsumer[ReadKey, ReadValue].seek_to_end)
+    seek_to_time = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].seek_to_time)
+    tail = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].tail)
+    position = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].position)
+    lag = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].lag)
+    partitions_for = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].partitions_for)
+    beginning_offsets = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].beginning_offsets)
+    end_offsets = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].end_offsets)
+    offsets_for_times = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].offsets_for_times)
+    getmany = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].getmany)
+    getbatches = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].getbatches)
+    close = _wrap_close(AsyncConsumer[ReadKey, ReadValue].close)
 
 
 class Admin(_SyncClient[AsyncAdmin]):
     """`tidelog.client.Admin` without `await`."""
 
-    @_built(AsyncAdmin)
+    @_wrap_init(AsyncAdmin)
     def __init__(self) -> None: ...
 
-    create_topic = _waited(AsyncAdmin.create_topic)
-    create_topics = _waited(AsyncAdmin.create_topics)
-    delete_topic = _waited(AsyncAdmin.delete_topic)
-    delete_topics = _waited(AsyncAdmin.delete_topics)
-    create_partitions = _waited(AsyncAdmin.create_partitions)
-    list_topics = _waited(AsyncAdmin.list_topics)
-    describe_topic = _waited(AsyncAdmin.describe_topic)
-    describe_topics = _waited(AsyncAdmin.describe_topics)
-    describe_cluster = _waited(AsyncAdmin.describe_cluster)
-    describe_quorum = _waited(AsyncAdmin.describe_quorum)
-    describe_node = _waited(AsyncAdmin.describe_node)
-    prepare_stop = _waited(AsyncAdmin.prepare_stop)
-    list_events = _waited(AsyncAdmin.list_events)
-    describe_configs = _waited(AsyncAdmin.describe_configs)
-    alter_configs = _waited(AsyncAdmin.alter_configs)
-    elect_leaders = _waited(AsyncAdmin.elect_leaders)
-    list_offsets = _waited(AsyncAdmin.list_offsets)
-    delete_records = _waited(AsyncAdmin.delete_records)
-    close = _closed(AsyncAdmin.close)
+    create_topic = _wrap_wait(AsyncAdmin.create_topic)
+    create_topics = _wrap_wait(AsyncAdmin.create_topics)
+    delete_topic = _wrap_wait(AsyncAdmin.delete_topic)
+    delete_topics = _wrap_wait(AsyncAdmin.delete_topics)
+    create_partitions = _wrap_wait(AsyncAdmin.create_partitions)
+    list_topics = _wrap_wait(AsyncAdmin.list_topics)
+    describe_topic = _wrap_wait(AsyncAdmin.describe_topic)
+    describe_topics = _wrap_wait(AsyncAdmin.describe_topics)
+    describe_cluster = _wrap_wait(AsyncAdmin.describe_cluster)
+    describe_quorum = _wrap_wait(AsyncAdmin.describe_quorum)
+    describe_node = _wrap_wait(AsyncAdmin.describe_node)
+    prepare_stop = _wrap_wait(AsyncAdmin.prepare_stop)
+    list_events = _wrap_wait(AsyncAdmin.list_events)
+    describe_configs = _wrap_wait(AsyncAdmin.describe_configs)
+    alter_configs = _wrap_wait(AsyncAdmin.alter_configs)
+    elect_leaders = _wrap_wait(AsyncAdmin.elect_leaders)
+    list_offsets = _wrap_wait(AsyncAdmin.list_offsets)
+    delete_records = _wrap_wait(AsyncAdmin.delete_records)
+    close = _wrap_close(AsyncAdmin.close)

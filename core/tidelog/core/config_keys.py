@@ -1,6 +1,6 @@
 """Configuration keys, declared once each as fields of frozen dataclasses. Pure.
 
-A field made with `declared` (or `field(metadata=declaration(...))`, for a key without a default) is
+A field made with `declare` (or `field(metadata=declaration(...))`, for a key without a default) is
 the only place that says a key's name, type, default, bounds and meaning. Everything else is read
 from it: the file and the environment (`config_sources`), docs/CONFIGURATION.md, error messages. A
 dataclass may hold others that declare keys of their own; a field without a declaration cannot be
@@ -16,7 +16,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from tidelog.core.config_types import Value, ValueType, written
+from tidelog.core.config_types import Value, ValueType, as_text
 from tidelog.core.errors import InvalidConfigError
 
 T = TypeVar("T", bound=Value)
@@ -58,7 +58,7 @@ class ConfigKey:
     @property
     def default_text(self) -> str:
         """The default as one would write it; empty without one."""
-        return "" if self.default is None else written(self.default)
+        return "" if self.default is None else as_text(self.default)
 
     def parse(self, text: str) -> Value:
         """The value of `text`; raises `KafkaError` INVALID_CONFIG with name, value and rule."""
@@ -76,7 +76,7 @@ def declaration(
     return {_DECLARATION: _Declaration(value_type, doc, key, is_dynamic)}
 
 
-def declared(
+def declare(
     default: T, value_type: ValueType, doc: str, *, key: str | None = None, is_dynamic: bool = False
 ) -> T:
     """A dataclass field that declares a key with a default."""
@@ -98,7 +98,7 @@ def keys_of(config: type) -> Mapping[str, ConfigKey]:
     return keys
 
 
-def built(config: type[C], values: Mapping[str, Any]) -> C:
+def build_config(config: type[C], values: Mapping[str, Any]) -> C:
     """A `config` with these values; a key that is not among them has its default."""
     arguments: dict[str, Any] = {}  # each of its field's type
     for one in fields(config):  # type: ignore[arg-type]  # a dataclass, as `keys_of` has seen
@@ -107,7 +107,7 @@ def built(config: type[C], values: Mapping[str, Any]) -> C:
         if name in values:
             arguments[one.name] = values[name]
         elif inner is not None:
-            arguments[one.name] = built(inner, values)
+            arguments[one.name] = build_config(inner, values)
     return config(**arguments)
 
 

@@ -68,11 +68,11 @@ def read_settings(
     for key in keys.values():
         if key.variable in variables:
             written_there = variables[key.variable]
-            value, shown = key.type.parse(written_there), f"{key.variable}={_shown(written_there)}"
+            value, shown = key.type.parse(written_there), f"{key.variable}={_show(written_there)}"
             source = key.variable
         elif key.name in given:
             raw = given[key.name]
-            value, shown, source = key.type.read(raw), f"{key.name} = {_shown(raw)}", FILE
+            value, shown, source = key.type.read(raw), f"{key.name} = {_show(raw)}", FILE
         elif key.is_required:
             errors.add(f"{key.name} is missing ({key.doc})")
             continue
@@ -126,7 +126,7 @@ def _from_file(keys: Mapping[str, ConfigKey], text: str, errors: _Errors) -> dic
     except tomllib.TOMLDecodeError as error:
         raise _invalid(f"not valid TOML: {error}") from error
     given: dict[str, object] = {}
-    for name, value in _dotted(keys, tables, ""):
+    for name, value in _flatten(keys, tables, ""):
         if name not in keys:
             near = nearest(name, keys)
             hint = "see docs/CONFIGURATION.md" if near is None else f"did you mean {near!r}?"
@@ -138,12 +138,12 @@ def _from_file(keys: Mapping[str, ConfigKey], text: str, errors: _Errors) -> dic
     return given
 
 
-def _dotted(
+def _flatten(
     keys: Mapping[str, ConfigKey], table: Mapping[str, object], prefix: str
 ) -> Iterator[tuple[str, object]]:
     for name, value in table.items():
         if isinstance(value, dict) and prefix + name not in keys:
-            yield from _dotted(keys, value, f"{prefix}{name}.")
+            yield from _flatten(keys, value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
 
@@ -162,7 +162,7 @@ def _from_environment(
     return {name: environ[name] for name in variables if name in environ}
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     return repr(value)[:SHOWN_CHARACTERS_MAX]
 
 

@@ -112,7 +112,7 @@ def is_address(text: str) -> bool:
     return found is not None and 0 < int(found[1]) < 65536
 
 
-def written(value: Value) -> str:
+def as_text(value: Value) -> str:
     """`value` as text that its type reads back."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -131,7 +131,7 @@ def _text_of(value: object) -> str | None:
         if not all(isinstance(part, str) and "," not in part for part in value):
             return None
         return ",".join(value)
-    return written(value) if isinstance(value, int | float | str) else None
+    return as_text(value) if isinstance(value, int | float | str) else None
 
 
 def _is_node_id(text: str) -> bool:

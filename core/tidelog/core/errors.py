@@ -92,7 +92,10 @@ class EpochContradictionError(CorruptMessageError):
 
 
 class UnreachableError(TidelogError):
-    """The server was not reached: the request was certainly not worked on. Try another address."""
+    """The server was not reached: the request was certainly not worked on. Try another address.
+
+    `is_broken`: the address refused the connection, so that nobody listens there.
+    """
 
     code = common_pb2.BROKER_NOT_AVAILABLE
     is_retriable = True

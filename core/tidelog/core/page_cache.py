@@ -20,7 +20,7 @@ _NO_NOWAIT = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 class Residency(Enum):
     """Ability of a file system to report if bytes are in memory."""
 
-    IS_TOLD = auto()
+    REPORTED = auto()
     """The file system reports by preadv2 with RWF_NOWAIT."""
     IS_MEMORY = auto()
     """The file system has no device: all bytes are in memory."""
@@ -45,7 +45,7 @@ class PageCache:
 
     def read(self, descriptor: int, residency: Residency, offset: int, length: int) -> bytes | None:
         """Read as `File.read_at`; None where it would have to wait for a device."""
-        if residency is not Residency.IS_TOLD:
+        if residency is not Residency.REPORTED:
             is_memory = residency is Residency.IS_MEMORY
             return read_all(descriptor, offset, length) if is_memory else None
         scratch = self._scratch
@@ -76,13 +76,13 @@ def _residency(descriptor: int, device: int) -> Residency:
     try:
         os.preadv(descriptor, [bytearray(1)], 0, os.RWF_NOWAIT)
     except BlockingIOError:
-        return Residency.IS_TOLD
+        return Residency.REPORTED
     except OSError as error:
         if error.errno not in _NO_NOWAIT:
             raise
         is_memory = _file_system(device) in _IN_MEMORY
         return Residency.IS_MEMORY if is_memory else Residency.UNKNOWN
-    return Residency.IS_TOLD
+    return Residency.REPORTED
 
 
 def _file_system(device: int) -> str:

@@ -366,7 +366,7 @@ class SystemDisk:
         try:
             if loaded.find(path, 0, size_bytes) is not None:
                 return
-            with _opened(path) as descriptor:
+            with _open_descriptor(path) as descriptor:
                 residency = self.cache.residency(descriptor)
                 found = self.cache.read(descriptor, residency, 0, size_bytes)
         except FileNotFoundError:
@@ -378,7 +378,7 @@ class SystemDisk:
 
     async def _read(self, path: str, offset: int, length: int) -> bytes:
         def read() -> bytes:
-            with _opened(path) as descriptor:
+            with _open_descriptor(path) as descriptor:
                 return read_all(descriptor, offset, length)
 
         try:
@@ -473,12 +473,12 @@ def _read_ahead(descriptor: int, offset: int, length: int) -> tuple[bytes, int]:
 
 
 def _sync_path(path: str, sync: Callable[[int], None]) -> None:
-    with _opened(path) as descriptor:
+    with _open_descriptor(path) as descriptor:
         sync(descriptor)
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[int]:
+def _open_descriptor(path: str) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield descriptor

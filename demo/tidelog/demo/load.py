@@ -38,11 +38,11 @@ class Acknowledgements:
     failed_over: asyncio.Event = field(default_factory=asyncio.Event)
     _first_row_after_crash: int = 0
 
-    def crashed(self, crash: Crash, *, next_row: int) -> None:
+    def note_crash(self, crash: Crash, *, next_row: int) -> None:
         """Begin to wait for a record sent from now on to a partition that the dead node led."""
         self.crash, self._first_row_after_crash = crash, next_row
 
-    def arrived(self, row: int, outcome: asyncio.Future[RecordMetadata]) -> None:
+    def note_outcome(self, row: int, outcome: asyncio.Future[RecordMetadata]) -> None:
         """Take the outcome of one record."""
         if outcome.cancelled() or outcome.exception() is not None:
             self.first_error = self.first_error or outcome.exception()
@@ -79,10 +79,10 @@ async def load(
         for row, (key, value) in enumerate(zip(records.keys, records.values, strict=True)):
             if row == count // 2:
                 crash = await cluster.crash_busiest_leader(bootstrap, topic)
-                acknowledgements.crashed(crash, next_row=row)
+                acknowledgements.note_crash(crash, next_row=row)
                 recovery = [asyncio.create_task(_recover(acknowledgements, crash, progress))]
             outcome = await producer.submit(topic, key=key, value=value)
-            outcome.add_done_callback(partial(acknowledgements.arrived, row))
+            outcome.add_done_callback(partial(acknowledgements.note_outcome, row))
             if row % PROGRESS_ROWS == 0:
                 progress.update(bar, completed=row)
         await producer.flush()

@@ -61,7 +61,7 @@ class CleanMarker:
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
     """Encode one line per value, then one line `epoch start_offset` per epoch."""
-    return _sealed(
+    return _seal(
         [
             f"topic_id: {_id_text(checkpoint.topic_id)}",
             f"recovery_point: {checkpoint.recovery_point}",
@@ -76,7 +76,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
 
 def decode_checkpoint(data: bytes) -> Checkpoint | None:
     """Decode a checkpoint; None when `data` is not a complete one."""
-    lines = _unsealed(data)
+    lines = _unseal(data)
     names = (
         *("topic_id", "recovery_point", "high_watermark", "log_start_offset"),
         *("first_dirty_offset", "epochs"),
@@ -96,7 +96,7 @@ def decode_checkpoint(data: bytes) -> Checkpoint | None:
 
 def encode_clean_marker(marker: CleanMarker) -> bytes:
     """Encode the log end offset and the life, then one line `size name` per file."""
-    return _sealed(
+    return _seal(
         [
             f"log_end_offset: {marker.log_end_offset}",
             f"life: {marker.life}",
@@ -108,7 +108,7 @@ def encode_clean_marker(marker: CleanMarker) -> bytes:
 
 def decode_clean_marker(data: bytes) -> CleanMarker | None:
     """Decode a marker; None when `data` is not a complete one."""
-    lines = _unsealed(data)
+    lines = _unseal(data)
     names = ("log_end_offset", "life", "files")
     values = _values(lines[: len(names)], names)
     if values is None:
@@ -171,12 +171,12 @@ def _id_of(text: str) -> bytes | None:
     return topic_id if len(topic_id) == TOPIC_ID_BYTES else None
 
 
-def _sealed(lines: Sequence[str]) -> bytes:
+def _seal(lines: Sequence[str]) -> bytes:
     body = "".join(f"{line}\n" for line in [f"version: {_VERSION}", *lines]).encode()
     return body + f"crc32c: {crc32c(body):08x}\n".encode()
 
 
-def _unsealed(data: bytes) -> list[str]:
+def _unseal(data: bytes) -> list[str]:
     """Lines between version and seal; none when either is invalid."""
     body, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
     if seal != f"crc32c: {crc32c(body):08x}\n".encode():

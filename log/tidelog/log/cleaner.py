@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 import structlog
 
-from tidelog.core.config_keys import declared
+from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, boolean, whole_number
 from tidelog.core.env import Clock
 from tidelog.core.errors import DamagedLogError, InvariantError
@@ -41,26 +41,26 @@ _log = structlog.get_logger(__name__)
 class CleanerConfig:
     """Kafka's log.cleaner.*, with underscores for dots."""
 
-    enable: bool = declared(
+    enable: bool = declare(
         default=True,
         value_type=boolean(),
         doc="Compact logs with cleanup.policy compact on this node.",
         key="log.cleaner.enable",
     )
-    dedupe_buffer_size: int = declared(
+    dedupe_buffer_size: int = declare(
         64 * MIB,
         whole_number(1 << 20),
         "Memory for the keys of one compaction; further keys wait for the next.",
         key="log.cleaner.dedupe.buffer.size",
     )
     """The default holds about 350,000 keys."""
-    io_max_bytes_per_second: float = declared(
+    io_max_bytes_per_second: float = declare(
         16 * MIB,
         whole_number(1 << 10),
         "Limit of bytes that compaction reads and writes together.",
         key="log.cleaner.io.max.bytes.per.second",
     )
-    backoff_ms: int = declared(
+    backoff_ms: int = declare(
         15_000,
         whole_number(1, DAY_MS),
         "Wait of compaction after it found nothing to do.",
@@ -102,7 +102,7 @@ class LogCleaner:
         if not self._config.enable:
             return None
         for log, cleanable in await self._due(logs):
-            with self._guarded(log):
+            with self._guard(log):
                 cleaning = _Cleaning(log, cleanable, self._clock, self._config, self._pace)
                 result = await cleaning.run()
                 if result is not None:
@@ -119,7 +119,7 @@ class LogCleaner:
         for log in logs:
             if not log.config.is_compacted or not log.is_usable or log in self._uncleanable:
                 continue
-            with self._guarded(log):
+            with self._guard(log):
                 cleanable = await log.reading(partial(_cleanable, log, now_ms))
                 if cleanable is not None:
                     found.append((log, cleanable))
@@ -127,7 +127,7 @@ class LogCleaner:
         return sorted(found, key=lambda due: due[1].dirty_ratio, reverse=True)
 
     @contextmanager
-    def _guarded(self, log: PartitionLog) -> Iterator[None]:
+    def _guard(self, log: PartitionLog) -> Iterator[None]:
         """Contain the failure of one log, of any kind, so that the others are still cleaned."""
         try:
             yield

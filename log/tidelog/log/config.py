@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from tidelog.core.config_keys import SHOWN_CHARACTERS_MAX, ConfigKey, declared, keys_of, nearest
+from tidelog.core.config_keys import SHOWN_CHARACTERS_MAX, ConfigKey, declare, keys_of, nearest
 from tidelog.core.config_types import (
     DAY_MS,
     MAX_I32,
@@ -35,7 +35,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 def _key(default: T, value_type: ValueType, doc: str) -> T:
     """A key named as its field with dots for underscores; a change takes effect at once."""
-    return declared(default, value_type, doc, is_dynamic=True)
+    return declare(default, value_type, doc, is_dynamic=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,13 +46,13 @@ def check_records(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -
         data: bytes | memoryview = batch[HEADER_BYTES : header.size_in_bytes]
         place = _START
     else:
-        data, place = _contiguous(header, batch)
+        data, place = _make_contiguous(header, batch)
     _walk_turns(header, data, place, turns=header.records_count, needs_keys=needs_keys)
 
 
 def record_slices(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> Iterator[None]:
     """Validate as `check_records`, yielding between slices so that other work can run."""
-    data, place = _contiguous(header, batch)
+    data, place = _make_contiguous(header, batch)
     while True:
         place = _walk_turns(header, data, place, turns=_SLICE_TURNS, needs_keys=needs_keys)
         if place.delta >= header.records_count:
@@ -81,7 +81,7 @@ def check_compressed_records(
     _walk_turns(header, data, _START, turns=header.records_count, needs_keys=needs_keys)
 
 
-def _contiguous(header: BatchHeader, batch: memoryview) -> tuple[bytes, _Place]:
+def _make_contiguous(header: BatchHeader, batch: memoryview) -> tuple[bytes, _Place]:
     """The batch as `bytes`, needed for the strided slices of runs, and where its records begin.
 
     Copied only where other batches precede or follow it.

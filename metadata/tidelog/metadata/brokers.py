@@ -106,7 +106,8 @@ def register_broker(
             f"broker {request.broker_id} is registered and alive: stop the other one, or try again "
             f"until its session of {context.config.session_timeout_ms} ms has passed",
         )
-    cause = f"broker {request.broker_id} restarted{_LOST[request.start_loss]}"
+    came = "is new" if existing is None else f"restarted{_LOST[request.start_loss]}"
+    cause = f"broker {request.broker_id} {came}"
     registration = MetadataRecord(
         register_broker=RegisterBrokerRecord(
             broker_id=request.broker_id,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.core.config_keys import declared
+from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, boolean, whole_number
 
 
@@ -15,27 +15,27 @@ class ControllerConfig:
     """Defaults are Kafka's where Kafka has the setting, but for the shorter session."""
 
     cluster_id: str = ""
-    session_timeout_ms: int = declared(
+    session_timeout_ms: int = declare(
         3_000,
         whole_number(100, DAY_MS),
         "A broker without a heartbeat for this long is fenced.",
         key="broker.session.timeout.ms",
     )
-    num_partitions: int = declared(1, whole_number(1, 10_000), "Partitions of a topic by default.")
-    default_replication_factor: int = declared(1, whole_number(1, 100), "Replicas by default.")
-    initial_min_insync_replicas: int = declared(
+    num_partitions: int = declare(1, whole_number(1, 10_000), "Partitions of a topic by default.")
+    default_replication_factor: int = declare(1, whole_number(1, 100), "Replicas by default.")
+    initial_min_insync_replicas: int = declare(
         1,
         whole_number(1, 100),
         "The cluster's min.insync.replicas from the registration of its first broker on; it is "
         "changed by AlterConfigs then.",
     )
 
-    auto_leader_rebalance_enable: bool = declared(
+    auto_leader_rebalance_enable: bool = declare(
         default=True,
         value_type=boolean(),
         doc="Whether the active controller gives leaderships back to preferred leaders in sync.",
     )
-    leader_imbalance_check_interval_seconds: int = declared(
+    leader_imbalance_check_interval_seconds: int = declare(
         300,
         whole_number(1, DAY_MS // 1000),
         "How often it looks for leaderships to give back.",

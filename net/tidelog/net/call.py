@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from tidelog.net.client_ids import UNNAMED
 from tidelog.net.listeners import Listener, one_listener
 
 ANONYMOUS = "User:ANONYMOUS"
@@ -25,6 +26,8 @@ class Call(NamedTuple):
     listener: Listener
     """This node's listener; addresses in the answer are those of the same listener."""
     principal: str = ANONYMOUS
+    client_id: str = UNNAMED
+    """The client's name of itself, for metrics alone."""
     deadline_s: float | None = None
     """End of the caller's wait on the loop's clock; None: unspecified."""
 

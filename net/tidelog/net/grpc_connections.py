@@ -51,7 +51,7 @@ async def connections_of(peers: Collection[str]) -> AsyncIterator[Mapping[str, C
     Checks every descriptor of the process, in slices between which other tasks run.
     """
     with ExitStack() as stack:
-        connected = await _connected(stack, lambda peer, _: peer in peers)
+        connected = await _find_connected(stack, lambda peer, _: peer in peers)
         yield {peer: Connection(sock) for peer, sock in connected.items()}
 
 
@@ -59,7 +59,7 @@ async def connections_of(peers: Collection[str]) -> AsyncIterator[Mapping[str, C
 async def connections_at(ports: Collection[int]) -> AsyncIterator[Mapping[str, Connection]]:
     """Connections to these ports, by peer name; checks descriptors as `connections_of`."""
     with ExitStack() as stack:
-        connected = await _connected(stack, lambda _, own_port: own_port in ports)
+        connected = await _find_connected(stack, lambda _, own_port: own_port in ports)
         yield {peer: Connection(sock) for peer, sock in connected.items()}
 
 
@@ -74,7 +74,7 @@ def resident_bytes() -> int:
     return int(_STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
-async def _connected(
+async def _find_connected(
     stack: ExitStack, is_asked_for: Callable[[str, int], bool]
 ) -> dict[str, socket.socket]:
     """Connected sockets by peer name, on duplicated descriptors until the stack ends.

@@ -29,6 +29,7 @@ from tidelog.core.errors import (
     TidelogError,
 )
 from tidelog.net.call import Call
+from tidelog.net.client_ids import client_id_of
 from tidelog.net.grpc_log import is_caller_gone
 from tidelog.net.handlers import Serve
 from tidelog.net.internal_calls import check_method, check_request
@@ -87,24 +88,24 @@ class Edge:
         is_between_nodes = method.containing_service.name in _BETWEEN_NODES
 
         async def answered(asked: Any, context: Context) -> Any:
-            return await _answered(answer(asked, context), context)
+            return await _answer(answer(asked, context), context)
 
         async def counted(asked: Any, context: Context) -> Any:
             is_from_node = is_between_nodes or getattr(asked, "from_broker", False)
             self._admit(context, is_from_node=is_from_node)
-            return await self._counted(answer(asked, context), context)
+            return await self._count_unread(answer(asked, context), context)
 
         return make(
             self._behaviour(answered if counts_itself else counted),
             request_deserializer=_reader(method),
-            response_serializer=_serialized,
+            response_serializer=_serialize,
         )
 
     def _behaviour(self, answer: Answer) -> Callable[[Any, Context], Any]:
         async def behaviour(request: Any, context: Context) -> Any:
             try:
                 if not hasattr(request, "__aiter__"):
-                    return await answer(self._received(request, context.peer()), context)
+                    return await answer(self._receive(request, context.peer()), context)
                 return await answer(self._readable(request, context.peer()), context)
             except TidelogError as error:
                 await self._abort(context, error)
@@ -131,8 +132,8 @@ class Edge:
         if self._unread.is_over(peer) or not (is_from_node or self._unread.has_room(peer)):
             raise _TooMuchUnreadError(peer)
 
-    async def _counted(self, serving: Any, context: Context) -> Any:
-        """As `_answered`, with each large response counted as unread until it is received."""
+    async def _count_unread(self, serving: Any, context: Context) -> Any:
+        """As `_answer`, with each large response counted as unread until it is received."""
         if not hasattr(serving, "__aiter__"):
             response = await serving
             if response is None:  # the handler wrote its responses itself
@@ -155,9 +156,9 @@ class Edge:
                     held.release()
         return None
 
-    def _received(self, received: _Received, peer: str) -> Any:
+    def _receive(self, received: _Received, peer: str) -> Any:
         """Count a received request and return it; raise its parse error."""
-        self._unfinished.finished(peer, received.size_bytes)
+        self._unfinished.note_finished(peer, received.size_bytes)
         if isinstance(received.request, TidelogError):
             raise received.request
         check_request(received.request, self._listener)
@@ -165,7 +166,7 @@ class Edge:
 
     async def _readable(self, requests: AsyncIterator[_Received], peer: str) -> AsyncIterator[Any]:
         async for received in requests:
-            yield self._received(received, peer)
+            yield self._receive(received, peer)
 
     def _call_of(self, context: Context) -> Call:
         left_s: float | None = context.time_remaining()  # the stubs know no None
@@ -173,6 +174,7 @@ class Edge:
             context.peer(),
             lambda then: when_ended(context, then),
             self._listener,
+            client_id=client_id_of(context.invocation_metadata() or ()),
             deadline_s=None if left_s is None else asyncio.get_running_loop().time() + left_s,
         )
 
@@ -207,7 +209,7 @@ def _reader(method: MethodDescriptor) -> Callable[[bytes], _Received]:
     return lambda data: _Received(request_or_error(data), len(data))
 
 
-async def _answered(serving: Any, context: Context) -> Any:
+async def _answer(serving: Any, context: Context) -> Any:
     """Await the one answer, or write all answers here and return None."""
     if not hasattr(serving, "__aiter__"):
         return await serving
@@ -227,7 +229,7 @@ def when_ended(context: Context, then: Callable[[], None]) -> None:
     context.add_done_callback(ended)  # type: ignore[arg-type]  # the stubs want their own class
 
 
-def _serialized(response: Any) -> bytes:
+def _serialize(response: Any) -> bytes:
     """Bytes of a response; counted ones are serialized already."""
     return response if isinstance(response, bytes) else response.SerializeToString()
 

@@ -208,7 +208,7 @@ def _library_handler(edge: Edge, service: str, servicer: object) -> grpc.Generic
 async def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
     async with connections_of(late) as connections:
         taken = {peer: one.traffic().taken_bytes for peer, one in connections.items()}
-        for peer in responses.stalled(taken):
+        for peer in responses.find_stalled(taken):
             log.warning("unread responses: connection closed", connection=peer)
             connections[peer].hang_up()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Generic, TypeVar, cast
 
@@ -32,7 +32,11 @@ async def connect(
 
 
 def stream_on(
-    channel: grpc.aio.Channel, address: str, method: Method[Request, Response]
+    channel: grpc.aio.Channel,
+    address: str,
+    method: Method[Request, Response],
+    *,
+    metadata: tuple[tuple[str, str], ...] | None = None,
 ) -> GrpcStream[Request, Response]:
     """Begin a stream on a connected channel.
 
@@ -43,7 +47,7 @@ def stream_on(
         request_serializer=method.request_type.SerializeToString,
         response_deserializer=method.response_type.FromString,
     )
-    call = cast("grpc.aio.StreamStreamCall[Request, Response]", rpc())
+    call = cast("grpc.aio.StreamStreamCall[Request, Response]", rpc(metadata=metadata))
     return GrpcStream(call, address=address, method_name=method.name)
 
 
@@ -57,43 +61,62 @@ class GrpcStream(Generic[Request, Response]):
         address: str,
         method_name: str,
     ) -> None:
-        self._call = call
+        # None after `close`: a call that is over still holds its connection.
+        self._call: grpc.aio.StreamStreamCall[Request, Response] | None = call
         self._address = address
         self._method_name = method_name
 
     async def send(self, request: Request) -> None:
         """See `Stream.send`."""
-        await self._done(self._call.write(request))
+        call = self._open_call()
+        await self._done(call, call.write(request))
 
     async def receive(self) -> Response:
         """See `Stream.receive`."""
-        response = await self._done(self._call.read())
+        call = self._open_call()
+        response = await self._done(call, call.read())
         if response is grpc.aio.EOF:
-            raise await self._end()
+            raise await self._end(call)
         return cast("Response", response)
 
-    async def _done(self, step: Awaitable[T]) -> T:
+    def _open_call(self) -> grpc.aio.StreamStreamCall[Request, Response]:
+        if self._call is None:
+            raise self._closed()
+        return self._call
+
+    def _closed(self) -> CallFailedError:
+        return CallFailedError(f"{self._method_name} at {self._address} was closed")
+
+    async def _done(
+        self, call: grpc.aio.StreamStreamCall[Request, Response], step: Awaitable[T]
+    ) -> T:
         try:
             return await step
         except grpc.aio.AioRpcError as error:
             raise failed_call(error, self._address, self._method_name) from None
         except asyncio.InvalidStateError:  # gRPC's error for a call that has ended
-            raise await self._end() from None
+            raise await self._end(call) from None
         except asyncio.CancelledError:
             # gRPC raises it for a cancelled call, too; only the task knows if it was cancelled
             # itself.
             task = asyncio.current_task()
-            if not self._call.cancelled() or task is None or task.cancelling():
+            if not call.cancelled() or task is None or task.cancelling():
                 raise
-            raise CallFailedError(f"{self._method_name} at {self._address} was closed") from None
+            raise self._closed() from None
+
+    def on_end(self, then: Callable[[], None]) -> None:
+        """Call `then` once the stream has ended, by either side."""
+        self._open_call().add_done_callback(lambda _: then())
 
     def close(self) -> None:
         """See `Stream.close`."""
-        self._call.cancel()
+        call, self._call = self._call, None
+        if call is not None:
+            call.cancel()
 
-    async def _end(self) -> CallFailedError:
-        code = await self._call.code()
-        reason = await self._call.details() or code.name
+    async def _end(self, call: grpc.aio.StreamStreamCall[Request, Response]) -> CallFailedError:
+        code = await call.code()
+        reason = await call.details() or code.name
         return _call_error(code, f"{self._method_name} at {self._address} ended: {reason}")
 
 

@@ -99,7 +99,7 @@ def listeners_error(
         return f"advertised.listeners names {unknown[0]}, which listeners does not"
     if internal_name not in names and (internal_name or len(names) > 1):
         return f"inter.broker.listener.name must be one of {', '.join(names)}"
-    for one in combined(bound, advertised, internal_name):
+    for one in combine(bound, advertised, internal_name):
         if one.host in _WILDCARDS:
             return (
                 f"listener {one.name} binds every interface: advertised.listeners must say at "
@@ -108,7 +108,7 @@ def listeners_error(
     return None
 
 
-def combined(
+def combine(
     bound: Sequence[Listener], advertised: Sequence[Listener] | None, internal_name: str
 ) -> tuple[Listener, ...]:
     """The listeners of a node, the internal one of several by its name; the keys agree."""

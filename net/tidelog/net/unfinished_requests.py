@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidelog.core.config_keys import declared
+from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, whole_number
 
 NOTED_BYTES_MIN = 1 << 20
@@ -30,14 +30,14 @@ _WINDOW_UPDATES = 64
 class UnfinishedLimits:
     """Limits of incomplete requests; see `docs/CONFIGURATION.md`."""
 
-    bytes_max: int = declared(
+    bytes_max: int = declare(
         64 << 20,
         whole_number(4 << 20),
         "Bytes of requests that were begun and are not whole; above it the connections with most "
         "of them are closed. Looked at four times a second.",
         key="unfinished.max.request.bytes",
     )
-    timeout_ms: int = declared(
+    timeout_ms: int = declare(
         10_000,
         whole_number(100, DAY_MS),
         "A connection that stops for this long with a MiB of unfinished requests is closed.",
@@ -67,7 +67,7 @@ class UnfinishedRequests:
         """Connections that the last check did not find: closed, or opened during the check."""
         self._known: dict[str, _Known] = {}
 
-    def finished(self, connection: str, size_bytes: int) -> None:
+    def note_finished(self, connection: str, size_bytes: int) -> None:
         """Count a message of the connection that became a request."""
         self._finished[connection] = self._finished.get(connection, 0) + size_bytes + _CALL_BYTES
 

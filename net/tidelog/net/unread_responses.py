@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidelog.core.config_keys import declared
+from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, whole_number
 
 ROOM_BYTES_MIN = 1 << 20
@@ -31,20 +31,20 @@ _UNBOUNDED = 1 << 62
 class UnreadLimits:
     """Limits in bytes; see `docs/CONFIGURATION.md`."""
 
-    bytes_max: int = declared(
+    bytes_max: int = declare(
         40 << 20,
         whole_number(4 << 20),
         "Maximum bytes of responses that callers have not received; fetches beyond it wait, at "
         "most for their own time. Memory is about twice that. Each follower has its own share.",
         key="unread.max.response.bytes",
     )
-    connection_bytes_max: int = declared(
+    connection_bytes_max: int = declare(
         16 << 20,
         whole_number(1 << 20),
         "The same for one connection, which gets at most half of what is left of the node's.",
         key="connection.unread.max.response.bytes",
     )
-    timeout_ms: int = declared(
+    timeout_ms: int = declare(
         30_000,
         whole_number(100, DAY_MS),
         "Time after which a connection is closed that leaves a response unread for half of it and "
@@ -117,7 +117,7 @@ class UnreadResponses:
         self._late = oldest
         return list(oldest)
 
-    def stalled(self, taken_bytes: Mapping[str, int]) -> list[str]:
+    def find_stalled(self, taken_bytes: Mapping[str, int]) -> list[str]:
         """Late owners whose connections to close, given the bytes each has received so far."""
         now_ms, half_ms = self._now_ms(), self._limits.timeout_ms // 2
         stalled = []

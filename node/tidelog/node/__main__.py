@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tidelog.core.config_types import written
+from tidelog.core.config_types import as_text
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import environment
 from tidelog.node.config import NODE_KEYS, node_settings
@@ -47,7 +47,7 @@ def _check(path: Path | None) -> int:
         return 1
     for name in NODE_KEYS:
         value = settings.values[name]
-        shown = "" if value is None else written(value)
+        shown = "" if value is None else as_text(value)
         sys.stdout.write(f"{name}={shown}  ({settings.sources[name]})\n")
     return 0
 

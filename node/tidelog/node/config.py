@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tidelog.broker.partition.replica_config import ReplicaConfig
-from tidelog.core.config_keys import ConfigKey, built, declaration, declared, keys_of
+from tidelog.core.config_keys import ConfigKey, build_config, declaration, declare, keys_of
 from tidelog.core.config_sources import Rule, Settings, read_settings
 from tidelog.core.config_types import (
     DAY_MS,
@@ -30,7 +30,7 @@ from tidelog.net.listeners import (
     DEFAULT_NAME,
     NAME_CHARACTERS_MAX,
     Listener,
-    combined,
+    combine,
     listener_list,
     listeners_error,
 )
@@ -92,14 +92,14 @@ class NodeConfig:
             "and without it, the address that is bound.",
         ),
     )
-    inter_broker_listener_name: str = declared(
+    inter_broker_listener_name: str = declare(
         "",
         text(0, NAME_CHARACTERS_MAX),
         "The listener at which nodes call each other, and the only one that takes a caller for a "
         "node; needed with several listeners.",
     )
     raft: RaftConfig = field(default_factory=RaftConfig)
-    process_roles: tuple[str, ...] = declared(ROLES, list_of(*ROLES), "broker, controller or both.")
+    process_roles: tuple[str, ...] = declare(ROLES, list_of(*ROLES), "broker, controller or both.")
     http_port: int | None = field(
         default=None,
         metadata=declaration(
@@ -107,25 +107,25 @@ class NodeConfig:
         ),
     )
     http_produce: HttpProduceConfig = field(default_factory=HttpProduceConfig)
-    connections_max_idle_ms: int = declared(
+    connections_max_idle_ms: int = declare(
         600_000,
         whole_number(100, DAY_MS),
         "A connection without a call for this long is closed; one of HTTP whatever it does.",
     )
     unfinished: UnfinishedLimits = field(default_factory=UnfinishedLimits)
-    rack: str = declared("", text(0, RACK_CHARACTERS_MAX), "Rack of the broker.", key="broker.rack")
-    broker_heartbeat_interval_ms: int = declared(
+    rack: str = declare("", text(0, RACK_CHARACTERS_MAX), "Rack of the broker.", key="broker.rack")
+    broker_heartbeat_interval_ms: int = declare(
         500, whole_number(10, DAY_MS), "Between heartbeats."
     )
-    auto_create_topics_enable: bool = declared(
+    auto_create_topics_enable: bool = declare(
         default=True, value_type=boolean(), doc="Create a missing topic on its first use."
     )
-    events_journal_size: int = declared(
+    events_journal_size: int = declare(
         8_192,
         whole_number(4, 1 << 20),
         "Events a node keeps, see `tidelog events`; a quarter of them refusals at most.",
     )
-    events_journal_bytes: int = declared(
+    events_journal_bytes: int = declare(
         4 << 20, whole_number(1 << 12, 1 << 30), "About how much memory they may take."
     )
     controller: ControllerConfig = field(default_factory=ControllerConfig)
@@ -169,7 +169,7 @@ def _voter_error(  # positional: in the order of the rule's keys
 ) -> str | None:
     if listeners_error(bound, advertised, internal_name) is not None:
         return None  # said by its own rule
-    own = _internal(combined(bound, advertised, internal_name)).advertised
+    own = _internal(combine(bound, advertised, internal_name)).advertised
     if "controller" not in roles or quorum.get(node_id) == own:
         return None
     return f"controller.quorum.voters must name node {node_id} at {own}"
@@ -220,10 +220,10 @@ def parse_config(toml: str, environ: Mapping[str, str] = _NOTHING) -> NodeConfig
 
     Errors: `KafkaError` INVALID_CONFIG naming each key that is wrong, why, and the right one.
     """
-    config = built(NodeConfig, node_settings(toml, environ).values)
+    config = build_config(NodeConfig, node_settings(toml, environ).values)
     return replace(
         config,
-        listeners=combined(
+        listeners=combine(
             config.listeners, config.advertised_listeners, config.inter_broker_listener_name
         ),
         data_dir=config.data_dir.rstrip("/"),

@@ -17,6 +17,7 @@ from aiohttp.web_protocol import RequestHandler
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from tidelog.core.background import STOP_MS_MAX
 from tidelog.core.errors import TidelogError
 from tidelog.node.http_produce.answers import Answer
 from tidelog.node.http_produce.posts import Post, RecordPosts
@@ -53,7 +54,11 @@ class HttpServer:
             _add_posts(application, posts)
         # Bodies are not inflated: their size is checked as they come.
         self._runner = web.AppRunner(
-            application, access_log=None, logger=_logger(), auto_decompress=False
+            application,
+            access_log=None,
+            logger=_logger(),
+            auto_decompress=False,
+            shutdown_timeout=STOP_MS_MAX / 1000,
         )
 
     async def start(self) -> None:
@@ -69,7 +74,7 @@ class HttpServer:
         self._closing = asyncio.create_task(self._close_old_ones(), name="http-connections")
 
     async def stop(self) -> None:
-        """Close the listener."""
+        """Close the listener; wait for unfinished requests at most `STOP_MS_MAX`."""
         if self._closing is not None:
             self._closing.cancel()
         await self._runner.cleanup()

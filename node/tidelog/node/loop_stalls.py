@@ -15,7 +15,7 @@ from tidelog.core.env import Clock
 
 BEAT_S = 0.025
 RECENT_S = 60.0
-TOLD_S = 1.0
+LOGGED_S_MIN = 1.0
 """Minimum length of a stall that is logged."""
 
 log = structlog.get_logger(__name__)
@@ -65,5 +65,5 @@ class LoopStalls:
             self._half_ends_s = now_s + RECENT_S / 2
         self._halves_s = (max(late_s, self._halves_s[0]), self._halves_s[1])
         self.longest_s = max(late_s, self.longest_s)
-        if late_s >= TOLD_S:
+        if late_s >= LOGGED_S_MIN:
             log.warning("the event loop stood still", seconds=round(late_s, 3))

@@ -22,7 +22,7 @@ from tidelog.net.grpc_log import OfCallersThatLeft
 from tidelog.node.repeated_lines import LogLine, RepeatedLines
 
 TEND_INTERVAL_S = 1.0
-_TOLD = "repeated"
+_REPEATED = "repeated"
 
 
 class NodeLog:
@@ -58,19 +58,19 @@ class NodeLog:
         """Log counted lines and rotate the file, forever."""
         while True:
             await asyncio.sleep(TEND_INTERVAL_S)
-            self.tell_counted(self._clock.monotonic_s())
+            self.log_counted(self._clock.monotonic_s())
             if self._output is not None:
                 self._output.turn_if_full()
 
-    def tell_counted(self, now_s: float = math.inf) -> None:
+    def log_counted(self, now_s: float = math.inf) -> None:
         """Log the counts of repeated lines whose window is over; without a time, all of them."""
         for line, count in self._lines.take_counted(now_s):
             said = {name: value for name, value in line.fields.items() if name != "exc_info"}
-            getattr(structlog.get_logger(), line.level)(**said, **{_TOLD: f"{count} times"})
+            getattr(structlog.get_logger(), line.level)(**said, **{_REPEATED: f"{count} times"})
 
     def _leave_out_repeated(self, _logger: Any, method: str, fields: EventDict) -> EventDict:
         line = LogLine("error" if method == "exception" else method, dict(fields))
-        if _TOLD in fields or self._lines.is_to_write(line, self._clock.monotonic_s()):
+        if _REPEATED in fields or self._lines.is_to_write(line, self._clock.monotonic_s()):
             return fields
         raise structlog.DropEvent
 

@@ -125,7 +125,7 @@ async def _serve(
     finally:
         tending.cancel()
         garbage.stop()
-        node_log.tell_counted()
+        node_log.log_counted()
         await _wait_for_calls()
 
 
@@ -231,7 +231,7 @@ def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> H
     return HttpServer(
         host=config.listeners[0].bind.rpartition(":")[0],
         port=config.http_port,
-        registry=registry_for(node.stats),
+        registry=registry_for(node.stats, node.client_stats),
         is_ready=node.is_ready,
         max_idle_ms=config.connections_max_idle_ms,
         posts=posts,

@@ -82,13 +82,13 @@ class RepeatedLines:
 
     def take_counted(self, now_s: float) -> list[tuple[LogLine, int]]:
         """Take the last line and the count of suppressed lines of each window that has ended."""
-        taken = [*self._ended(self._lines, now_s)]
-        for line, count in self._ended(self._kinds, now_s):
+        taken = [*self._take_ended(self._lines, now_s)]
+        for line, count in self._take_ended(self._kinds, now_s):
             fields = {"event": "lines suppressed", "of": line.kind[1]}
             taken.append((LogLine(line.level, fields), count))
         return taken
 
-    def _ended(
+    def _take_ended(
         self, windows: dict[tuple[str, str], _Window], now_s: float
     ) -> Iterator[tuple[LogLine, int]]:
         for key, window in list(windows.items()):

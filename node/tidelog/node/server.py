@@ -34,6 +34,7 @@ from tidelog.net.unread_responses import NodeResponses, UnreadResponses
 from tidelog.node.config import NodeConfig
 from tidelog.node.handlers.admin import AdminHandler
 from tidelog.node.handlers.broker import BrokerHandler
+from tidelog.node.handlers.client_traffic import ClientTraffic
 from tidelog.node.handlers.controller import ControllerHandler
 from tidelog.node.handlers.node import NodeHandler
 from tidelog.node.journal.node_journal import NodeJournal
@@ -57,6 +58,8 @@ ALTER_PARTITION_TIMEOUT_MS = 5000
 SETTLE_TIMEOUT_MS = 5000
 
 VERSION = version("tidelog")
+# A first start names no loss: its disk is new.
+_DISKS = {StartLoss.NOTHING: "kept", StartLoss.UNFLUSHED: "unflushed", StartLoss.EVERYTHING: "new"}
 log = structlog.get_logger(__name__)
 
 
@@ -105,6 +108,7 @@ class Node:
         self._reports = reports
         self._held_until_ms = 0
         self._stalls = LoopStalls(ports.clock)
+        self._traffic: ClientTraffic | None = None
         self._add_services()
 
     async def start(self) -> None:
@@ -114,7 +118,7 @@ class Node:
             await self._quorum.start()
         if self._broker is not None:
             start = await self._broker.start_record.note_start()
-            log.info("broker starts", start_loss=StartLoss.Name(start.loss))
+            log.info("broker starts", disk=_DISKS[start.loss])
             self._broker.lifecycle.start_loss = start.loss
             self._broker.replica_manager.begin_life(start.life)
             await self._broker.follower.start()
@@ -161,6 +165,10 @@ class Node:
             numbers["committed_metadata_offset"] = self._quorum.image.offset
             numbers["offline_partitions"] = self._quorum.offline_partitions
         return numbers
+
+    def client_stats(self) -> Mapping[str, Mapping[str, float]]:
+        """Metrics of the clients of a broker: by metric, then by client id."""
+        return {} if self._traffic is None else self._traffic.stats()
 
     def _status(self, call: Call) -> NodeStatusResponse:
         image = self._image()
@@ -216,7 +224,7 @@ class Node:
             )
             self.services["tidelog.v1.Controller"] = controller.rpcs()
         if broker is not None:
-            self.services["tidelog.v1.Broker"] = BrokerHandler(
+            handler = BrokerHandler(
                 own=own,
                 replica_manager=broker.replica_manager,
                 image=self._image,
@@ -225,6 +233,7 @@ class Node:
                 producer_ids=broker.producer_ids,
                 reports=self._reports,
             )
+            self.services["tidelog.v1.Broker"], self._traffic = handler, handler.traffic
         self.services["tidelog.v1.Admin"] = AdminHandler(
             config=config.controller,
             voters=config.controller_voters,
@@ -439,7 +448,7 @@ def _build_replica_manager(
         controllers=ControllerCalls(alter_partition, report_state),
         hooks=ReplicaHooks(
             on_recovered=start_record.note_recovered,
-            on_broken=reports.broken,
+            on_broken=reports.note_broken,
             on_fatal=ports.on_fatal,
             note=journal.note,
         ),

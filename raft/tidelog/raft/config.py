@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.core.config_keys import declared
+from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, one_of, whole_number
 from tidelog.core.errors import InvalidConfigError, KafkaError
 
@@ -28,7 +28,7 @@ class RaftConfig:
     cluster_id: str = ""
     """Cluster of the voter: part of each stream and message, and of the log's first entry."""
 
-    election_timeout_min_ms: int = declared(
+    election_timeout_min_ms: int = declare(
         1000,
         whole_number(50, DAY_MS),
         "Time without a leader, once to twice, after which a voter starts an election; after twice "
@@ -42,14 +42,14 @@ class RaftConfig:
     election_backoff_ms: int = 500
     """Maximum of the random time (minimum: half) before a candidate without majority retries."""
 
-    heartbeat_interval_ms: int = declared(
+    heartbeat_interval_ms: int = declare(
         80,
         whole_number(1, DAY_MS),
         "Interval of an idle leader's heartbeats; less than a third of the election timeout.",
         key=HEARTBEAT_INTERVAL_KEY,
     )
 
-    engine: str = declared(
+    engine: str = declare(
         "tidelog",
         one_of(*ENGINES),
         "tidelog, or pysyncobj: PySyncObj's core behind the same port; the same in all voters.",
@@ -65,7 +65,7 @@ class RaftConfig:
     max_inflight_appends: int = 16
     """Maximum number of unanswered append messages with entries per follower."""
 
-    snapshot_interval_bytes: int = declared(
+    snapshot_interval_bytes: int = declare(
         4 * 1024 * 1024,
         whole_number(1 << 10, 1 << 30),
         "A snapshot of the metadata is made when its log has grown by so many bytes.",
@@ -81,7 +81,7 @@ class RaftConfig:
     They take at most a quarter of `snapshot_interval_bytes`.
     """
 
-    wal_reserve_bytes: int = declared(
+    wal_reserve_bytes: int = declare(
         16 * 1024 * 1024,
         whole_number(1 << 11, 1 << 31),
         "Disk space the metadata log holds in advance, so that a disk full of records does not "

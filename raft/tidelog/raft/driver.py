@@ -9,6 +9,7 @@ whether or not this node's copy is stored. Never decides anything about Raft.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
@@ -76,6 +77,7 @@ class RaftDriver:
         self._run_clock = RunClock()
         self._wake = asyncio.Event()
         self._waits_for: list[int] = []
+        self._warns_at_s = math.inf
         self._is_stopping = False
         self._task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
@@ -209,7 +211,7 @@ class RaftDriver:
         try:
             while not self._is_stopping:
                 next_step_in_s = await self._step(storage, engine, machine, syncing)
-                self._tell_who_is_missing(list(engine.waits_for))
+                self._report_missing_voters(list(engine.waits_for))
                 snapshotting.begin_if_due(
                     machine,
                     applied_index=self._applied_index,
@@ -313,9 +315,25 @@ class RaftDriver:
         for listener in self._listeners:
             listener()
 
-    def _tell_who_is_missing(self, waits_for: list[int]) -> None:
+    def _report_missing_voters(self, waits_for: list[int]) -> None:
+        """Log which voters a new disk waits for; a warning when they take long.
+
+        On a cluster's first start every disk is new, and all answer at once.
+        """
+        now_s = self._clock.monotonic_s()
         if waits_for != self._waits_for:
             self._waits_for = waits_for
+            self._warns_at_s = now_s + self._config.election_timeout_max_ms / 1000
+            if waits_for:
+                logger.info(
+                    "new disk: asking the other controllers",
+                    node_id=self.node_id,
+                    waits_for=waits_for,
+                )
+            else:
+                logger.info("all other controllers have answered", node_id=self.node_id)
+        elif waits_for and now_s >= self._warns_at_s:
+            self._warns_at_s = math.inf
             logger.warning(
                 "this controller's disk is new: it participates once all others have answered",
                 node_id=self.node_id,

@@ -57,7 +57,7 @@ class LeaderState:
         """Handle a follower's answer in this term: it appended entries, or rejected them."""
         if reply.round > self._round or reply.next_index > self._log.last_index + 1:
             return  # an answer to a message this leader never sent
-        follower = self._heard(peer_id, reply.round, now_s)
+        follower = self._note_heard(peer_id, reply.round, now_s)
         if reply.is_success:
             follower.on_agreed(reply.next_index - 1)
         elif reply.is_reset:
@@ -67,10 +67,10 @@ class LeaderState:
         """Handle a follower's answer in this term: it stored a piece of a snapshot, or the last."""
         if reply.round > self._round:
             return  # as above
-        follower = self._heard(peer_id, reply.round, now_s)
+        follower = self._note_heard(peer_id, reply.round, now_s)
         follower.on_piece_taken(reply.last_index, reply.next_offset)
 
-    def _heard(self, peer_id: int, round_: int, now_s: float) -> Progress:
+    def _note_heard(self, peer_id: int, round_: int, now_s: float) -> Progress:
         follower = self.followers[peer_id]
         follower.heard_s = now_s
         follower.has_answered = True
@@ -124,8 +124,8 @@ class LeaderState:
             follower = self.followers[peer_id]
             if follower.next_index <= self._log.base_index:
                 self._send_piece(peer_id, follower, now_s)
-            has_told = self._send_entries(peer_id, follower, commit_index)
-            if not has_told and (is_heartbeat_due or follower.told_commit_index < commit_index):
+            has_sent = self._send_entries(peer_id, follower, commit_index)
+            if not has_sent and (is_heartbeat_due or follower.sent_commit_index < commit_index):
                 self._send_append(peer_id, follower, commit_index, is_empty=True)
 
     def _send_entries(self, peer_id: int, follower: Progress, commit_index: int) -> bool:
@@ -150,7 +150,7 @@ class LeaderState:
         body.previous_term = previous_term or 0
         body.commit_index = commit_index
         body.round = self._round
-        follower.told_commit_index = commit_index
+        follower.sent_commit_index = commit_index
         if is_empty:
             return
         entries = self._log.entries_from(

@@ -27,7 +27,7 @@ class Progress:
     has_answered: bool = False
     match_index: int = 0
     round: int = 0
-    told_commit_index: int = 0
+    sent_commit_index: int = 0
     is_probing: bool = True
     in_flight: deque[int] = field(default_factory=deque)
     """Last indexes of the unanswered appends."""

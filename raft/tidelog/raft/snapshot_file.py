@@ -118,7 +118,7 @@ class SnapshotReader:
         """Decode the frame's records. Raises `DamagedFileError` for a record out of place."""
         records = list(decode_records(frame))
         if self._has_ended:
-            raise self.damaged("there is data after the end")
+            raise self.damage_error("there is data after the end")
         for record in records:
             self._check_record(record, is_alone=len(records) == 1)
         self._crc = zlib.crc32(frame.payload, self._crc)
@@ -127,11 +127,11 @@ class SnapshotReader:
     def check_end(self, size: int, snapshot: SnapshotId | None = None) -> None:
         """Raise `DamagedFileError` unless all `size` bytes were a snapshot: this one, if given."""
         if not self._has_ended or self._position != size:
-            raise self.damaged("a frame has changed")
+            raise self.damage_error("a frame has changed")
         if snapshot not in (None, self._snapshot):
-            raise self.damaged(f"it contains the snapshot {self._snapshot}, not {snapshot}")
+            raise self.damage_error(f"it contains the snapshot {self._snapshot}, not {snapshot}")
 
-    def damaged(self, reason: str) -> DamagedFileError:
+    def damage_error(self, reason: str) -> DamagedFileError:
         """Build the error for the position read so far."""
         return DamagedFileError(reason, position=self._position)
 
@@ -144,15 +144,15 @@ class SnapshotReader:
                 self._records += 1
             case SnapshotKind.END if is_alone and self._snapshot is not None:
                 if (record.a, record.b) != (self._records, self._crc):
-                    raise self.damaged("its end record does not match its contents")
+                    raise self.damage_error("its end record does not match its contents")
                 self._has_ended = True
             case _:
-                raise self.damaged(f"a record of kind {record.kind} is out of place")
+                raise self.damage_error(f"a record of kind {record.kind} is out of place")
 
     def _check_cluster(self, cluster_id: str) -> None:
         own = self._cluster_id
         if own is not None and not rules.continues_own_log(cluster_id, own):
-            raise self.damaged(
+            raise self.damage_error(
                 f"it contains the metadata of cluster {cluster_id!r}, not of {own!r}"
             )
 

@@ -93,7 +93,7 @@ class SnapshotStore:
         try:
             return [record.body for _, record in found if record.kind == SnapshotKind.RECORD]
         except DamagedFileError as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
 
     def read_chunk(self, offset: int, max_bytes: int) -> bytes:
         """Read at most `max_bytes` of the newest file from `offset`, which must be inside it.
@@ -107,7 +107,7 @@ class SnapshotStore:
         stored = self._file.read_at(start, end + -end % SECTOR_BYTES - start)
         for at in range(0, len(stored), SECTOR_BYTES):
             if not is_whole_sector(stored[at : at + SECTOR_BYTES]):
-                raise self._damaged(DamagedFileError("it has changed", position=start + at))
+                raise self._damage_error(DamagedFileError("it has changed", position=start + at))
         return stored[offset - start : end - start]
 
     async def write(self, snapshot: SnapshotId, records: Iterable[bytes]) -> None:
@@ -224,12 +224,12 @@ class SnapshotStore:
                 await asyncio.sleep(0)
             reader.check_end(self.size_bytes, self.latest)
         except DamagedFileError as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
 
     def _path(self, snapshot: SnapshotId) -> str:
         return f"{self._directory}/{file_name(snapshot)}"
 
-    def _damaged(self, error: DamagedFileError) -> StorageError:
+    def _damage_error(self, error: DamagedFileError) -> StorageError:
         return refusal(self._file.path if self._file else self._directory, error)
 
 
@@ -261,7 +261,7 @@ class _Incoming:
         if offset != len(self._data) or self.is_whole:
             return len(self._data)
         if len(data) > self.size_bytes - offset:
-            raise self._reader.damaged("it is longer than announced")
+            raise self._reader.damage_error("it is longer than announced")
         self.file.write_at(offset, data)
         self._data += data
         while frame := self._reader.next_frame(len(self._data)):

@@ -139,12 +139,12 @@ def iter_batches(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
     position = 0
     while position < len(view):
         header = parse_header(view, position)
-        batch = _whole(header, view, position)
+        batch = _check_whole(header, view, position)
         yield header, batch
         position += len(batch)
 
 
-def _whole(header: BatchHeader, view: memoryview, position: int) -> memoryview:
+def _check_whole(header: BatchHeader, view: memoryview, position: int) -> memoryview:
     """Bytes of a batch, checked to be complete and to match the CRC."""
     batch = view[position : position + header.size_in_bytes]
     if len(batch) < header.size_in_bytes:
@@ -236,7 +236,7 @@ def validate_batches(
         header = parse_header(view, position)
         # Size first: an oversized batch is refused for its size, even when it was cut in transit.
         _check_size(header, max_message_bytes)
-        batch = _whole(header, view, position)
+        batch = _check_whole(header, view, position)
         _check_produced(header)
         batches.append((header, batch))
         position += len(batch)

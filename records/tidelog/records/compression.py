@@ -72,7 +72,7 @@ def codec_named(name: str, *, level: int | None = None) -> Codec:
             if level is not None and level not in LEVELS.get(codec, ()):
                 raise ValueError(f"{name} has no compression level {level}")
             return codec
-    raise _unsupported(repr(name))
+    raise _unsupported_error(repr(name))
 
 
 def inflation_limit(compressed_bytes: int) -> int:
@@ -129,7 +129,7 @@ def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> by
                 return _inflate(zstd.ZstdDecompressor(options=_ZSTD_OPTIONS), data, limit)
     except (zlib.error, RuntimeError, DecompressionError, zstd.ZstdError) as error:
         raise CorruptMessageError(f"compressed records are damaged: {error}") from error
-    raise _unsupported(str(codec_id))
+    raise _unsupported_error(str(codec_id))
 
 
 class TooLargeInflatedError(CorruptMessageError):
@@ -225,6 +225,6 @@ def _decompress_block(block: memoryview, size_before: int, limit: _Limit) -> byt
     return bytes(snappy.decompress_raw(block))
 
 
-def _unsupported(what: str) -> UnsupportedCompressionTypeError:
+def _unsupported_error(what: str) -> UnsupportedCompressionTypeError:
     names = ", ".join(codec.name.lower() for codec in Codec)
     return UnsupportedCompressionTypeError(f"compression {what} is not supported; use {names}")

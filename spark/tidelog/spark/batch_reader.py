@@ -53,7 +53,7 @@ class BatchReader(DataSourceReader):
 
         Raises PlanError when the topics do not allow the read, UnreachableError without a cluster.
         """
-        return planned(self._options, Pushed())
+        return plan_partitions(self._options, Pushed())
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of one range; see `read_range`."""
@@ -87,14 +87,14 @@ class FilteringReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The partitions of `BatchReader`, without ranges in which no record can pass."""
-        return planned(self._options, self._pushed)
+        return plan_partitions(self._options, self._pushed)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """See `BatchReader`."""
         return self._reader.read(partition)
 
 
-def planned(options: ReadOptions, pushed: Pushed) -> list[InputPartition]:
+def plan_partitions(options: ReadOptions, pushed: Pushed) -> list[InputPartition]:
     """Ask the cluster, and return the ranges that the tasks of a batch read."""
     with LoopThread() as loop:
         ranges = loop.run(_plan(options, pushed))

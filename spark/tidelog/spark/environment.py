@@ -41,12 +41,12 @@ class SetupError(RuntimeError):
 
 def check_packages() -> None:
     """Raise SetupError unless this Python has the packages of the extra tidelog[spark]."""
-    _raise(package_fault({name: _installed(name) for name in _PACKAGES}))
+    _raise(package_fault({name: _find_installed(name) for name in _PACKAGES}))
 
 
 def check_java() -> None:
     """Raise SetupError unless the Java that Spark would run exists and is new enough."""
-    _raise(java_fault(_said(_JAVA)))
+    _raise(java_fault(_run_shell(_JAVA)))
 
 
 def check_session(*, is_shipped: bool = False) -> None:
@@ -59,7 +59,7 @@ def check_session(*, is_shipped: bool = False) -> None:
     """
     check_packages()
     check_java()
-    looked = _said(_PYTHON, _LOOK_AROUND, *_OTHERS, *(() if is_shipped else (_OWN,)))
+    looked = _run_shell(_PYTHON, _LOOK_AROUND, *_OTHERS, *(() if is_shipped else (_OWN,)))
     _raise(python_fault(looked, own="{}.{}".format(*sys.version_info)))
 
 
@@ -114,14 +114,14 @@ def _raise(fault: str | None) -> None:
         raise SetupError(fault)
 
 
-def _installed(package: str) -> str | None:
+def _find_installed(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def _said(command: str, *arguments: str) -> str:
+def _run_shell(command: str, *arguments: str) -> str:
     """The output of a shell command, stderr included, where java prints its version."""
     try:
         done = subprocess.run(

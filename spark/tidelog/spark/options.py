@@ -15,12 +15,22 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.connections import (
+    CONNECTIONS_MAX_IDLE_MS,
+    IDLE_MS_MAX,
+    IDLE_MS_MIN,
+    ConnectionConfig,
+)
 from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.routing import parse_bootstrap
+from tidelog.net.client_ids import CLIENT_ID_CHARS_MAX, is_client_id
 from tidelog.spark import option_values
 from tidelog.spark.option_values import EARLIEST, LATEST, OFFSET_MAX, Offsets, OptionError
 
+NAMED = ("kafka.client.id", "kafka.connections.max.idle.ms")
+"""Options of every Kafka client that a read and a write take."""
 CLIENT = (
+    *NAMED,
     "kafka.default.api.timeout.ms",
     "kafka.fetch.max.bytes",
     "kafka.fetch.max.wait.ms",
@@ -83,6 +93,7 @@ _REFUSED = {
     "kafka.interceptor.classes": "an interceptor could change records",
     "kafka.isolation.level": _NO_TRANSACTIONS,
     "kafka.key.": _ONLY_BYTES,
+    "kafka.retries": "it is a producer's; a read is tried again for kafkaConsumer.pollTimeoutMs",
     "kafka.sasl.": _NO_TLS,
     "kafka.security.": _NO_TLS,
     "kafka.ssl.": _NO_TLS,
@@ -255,7 +266,22 @@ class Options:
                 "kafkaConsumer.pollTimeoutMs", default.progress_timeout_ms
             ),
             backoff=self._backoff(default.backoff),
+            connections=self.connections(default.connections),
         )
+
+    def connections(self, default: ConnectionConfig) -> ConnectionConfig:
+        """The name and the idle time of a client."""
+        name, idle = NAMED
+        client_id = self.text(name, default.client_id) or ""
+        if not is_client_id(client_id):
+            raise OptionError(
+                f"option {name} is 1 to {CLIENT_ID_CHARS_MAX} of the characters a-z, A-Z, 0-9, "
+                f"'.', '_' and '-', not {client_id!r:.80}"
+            )
+        idle_ms = self.number(
+            idle, default=CONNECTIONS_MAX_IDLE_MS, least=IDLE_MS_MIN, most=IDLE_MS_MAX
+        )
+        return ConnectionConfig(client_id, idle_ms)
 
     def _backoff(self, default: Backoff) -> Backoff:
         initial_ms = self._milliseconds("kafka.retry.backoff.ms", default.initial_ms)

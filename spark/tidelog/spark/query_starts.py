@@ -58,7 +58,7 @@ class QueryStarts:
             async for rows in pieces:
                 for key, value in zip(*(column.to_pylist() for column in rows), strict=True):
                     if value is not None and _is_of(query_id, key):
-                        return _decoded(query_id, value)
+                        return _decode(query_id, value)
         return None
 
     async def keep(self, query_id: str, start: StreamOffset) -> StreamOffset:
@@ -113,7 +113,7 @@ def _is_of(query_id: str, key: bytes | None) -> bool:
     return key is not None and len(key) == 2 * _CLAIM_BYTES + len(ending) and key.endswith(ending)
 
 
-def _decoded(query_id: str, value: bytes) -> StreamOffset:
+def _decode(query_id: str, value: bytes) -> StreamOffset:
     try:
         return from_json(json.loads(value))
     except (ValueError, RecursionError) as error:

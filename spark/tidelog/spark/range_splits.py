@@ -42,16 +42,16 @@ def _shares(sizes: list[int], tasks: int) -> list[int]:
     would get too few.
     """
     total = sum(sizes)
-    is_whole = [_rounded(size * tasks, total) <= 1 for size in sizes]
+    is_whole = [_round(size * tasks, total) <= 1 for size in sizes]
     divided = sum(size for size, whole in zip(sizes, is_whole, strict=True) if not whole)
     left = max(tasks - sum(is_whole), 1)
     return [
-        1 if whole else min(max(_rounded(size * left, divided), 1), size)
+        1 if whole else min(max(_round(size * left, divided), 1), size)
         for size, whole in zip(sizes, is_whole, strict=True)
     ]
 
 
-def _rounded(dividend: int, divisor: int) -> int:
+def _round(dividend: int, divisor: int) -> int:
     """The quotient, rounded to the nearest whole number, halves up."""
     return (2 * dividend + divisor) // (2 * divisor)
 

@@ -28,7 +28,7 @@ class WritingClient:
         keep_freed_memory()
         self.loop = LoopThread()
         self.loop.start()
-        self.writer = self.loop.run(_opened(bootstrap, arguments))
+        self.writer = self.loop.run(_open(bootstrap, arguments))
         self._markers = CompactedTopic(MARKERS, bootstrap)
         self._last: dict[tuple[str, str], Marker | None] = {}
 
@@ -75,5 +75,5 @@ def writing_client(
         raise
 
 
-async def _opened(bootstrap: str, arguments: Mapping[str, Any]) -> TableWriter:  # TableWriter's
+async def _open(bootstrap: str, arguments: Mapping[str, Any]) -> TableWriter:  # TableWriter's
     return await TableWriter(bootstrap, acks="all", **arguments).__aenter__()

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.client.connections import ConnectionConfig
 from tidelog.spark.option_values import OptionError
-from tidelog.spark.options import Options
+from tidelog.spark.options import NAMED, Options
 
 SKIP, WRITE = "skip", "write"
 """The values of recordedBatches."""
@@ -25,6 +26,7 @@ _OPTIONS = (
     # Spark passes these two options of its own to every streaming sink.
     "checkpointLocation",
     "queryName",
+    *NAMED,
     "kafka.acks",
     "kafka.batch.size",
     "kafka.buffer.memory",
@@ -60,6 +62,7 @@ COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
 """Columns of a write, and their types as Spark writes them; other columns are ignored."""
 
 _INT_MAX = (1 << 31) - 1
+_CONNECTIONS = ConnectionConfig("tidelog-table-writer")
 REQUEST_BYTES_MAX = 16 << 20
 BUFFER_BYTES_MAX = 1 << 30
 
@@ -129,6 +132,10 @@ def _topic(options: Options) -> str | None:
 
 def _client(options: Options) -> dict[str, Any]:  # arguments of several types
     client: dict[str, Any] = _sizes(options)
+    connections = options.connections(_CONNECTIONS)
+    if any(options.has(name) for name in NAMED):
+        client["client_id"] = connections.client_id
+        client["connections_max_idle_ms"] = connections.connections_max_idle_ms
     for argument, name in (
         ("delivery_timeout_ms", "kafka.delivery.timeout.ms"),
         ("request_timeout_ms", "kafka.request.timeout.ms"),

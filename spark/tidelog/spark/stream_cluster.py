@@ -167,7 +167,7 @@ class StreamCluster:
         deadline_ms = clock.monotonic_ms() + self._config.progress_timeout_ms
         while True:
             try:
-                topics = await self._described()
+                topics = await self._describe_topics()
                 selection = self._selection if is_complete else self._present(topics)
                 partitions = select_partitions(selection, topics, bootstrap=self._bootstrap)
                 answer = await look_up(partitions)
@@ -202,7 +202,7 @@ class StreamCluster:
             return replace(chosen, assign=assign)
         return chosen
 
-    async def _described(self) -> dict[str, TopicPartitions]:
+    async def _describe_topics(self) -> dict[str, TopicPartitions]:
         now_ms = self._ports.clock.monotonic_ms()
         if self._described_ms is None or now_ms - self._described_ms >= TOPICS_MAX_AGE_MS:
             self._topics = await self._describe(await self._names())

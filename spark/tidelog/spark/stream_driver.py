@@ -44,7 +44,9 @@ class StreamDriver:
 
     def __init__(self, options: StreamOptions, *, ports: ClientPorts | None = None) -> None:
         self._options = options
-        self._ports = ports or ClientPorts.of(transport=None, clock=None, random=None)
+        self._ports = ports or ClientPorts.of(
+            transport=None, clock=None, random=None, connections=options.client.connections
+        )
         self._cluster = StreamCluster(
             options.bootstrap, options.selection, ports=self._ports, config=options.client
         )

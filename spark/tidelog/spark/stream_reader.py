@@ -109,7 +109,7 @@ class _Driver:
     def __init__(self, options: StreamOptions) -> None:
         self._loop = LoopThread()
         self._loop.start()
-        self.stream = self._loop.run(_made(options))
+        self.stream = self._loop.run(_make(options))
         self.run = self._loop.run
 
     def close(self) -> None:
@@ -120,5 +120,5 @@ class _Driver:
             self._loop.close()
 
 
-async def _made(options: StreamOptions) -> StreamDriver:
+async def _make(options: StreamOptions) -> StreamDriver:
     return StreamDriver(options)

@@ -59,7 +59,7 @@ class UnreachableReports:
             timer.cancel()
         await self._background.stop()
 
-    def broken(self, broker_id: int) -> None:
+    def note_broken(self, broker_id: int) -> None:
         """Report a broker to which a connection was refused or broke."""
         broker = self._image().brokers.get(broker_id)
         if self._is_stopped or broker is None or broker.is_fenced or broker_id == self._node_id:
@@ -80,7 +80,7 @@ class UnreachableReports:
             loop = asyncio.get_running_loop()
             self._hung_up[broker_id] = loop.call_later(GRACE_S, self._on_silence, broker_id)
 
-    def heard(self, broker_id: int) -> None:
+    def note_request(self, broker_id: int) -> None:
         """Note a request from the broker."""
         timer = self._hung_up.pop(broker_id, None)
         if timer is not None:
@@ -88,7 +88,7 @@ class UnreachableReports:
 
     def _on_silence(self, broker_id: int) -> None:
         del self._hung_up[broker_id]
-        self.broken(broker_id)
+        self.note_broken(broker_id)
 
     async def _report(self, broker_id: int) -> None:
         try:

@@ -102,7 +102,7 @@ class Appender:
         refusal = self._refusal(request.acks, size_bytes)
         if refusal is not None:
             self._partitions.note_refusal("append refused", "", -1, refusal)
-            return [_refused(data, refusal) for data in request.partitions]
+            return [_refuse(data, refusal) for data in request.partitions]
         self.in_flight_bytes += size_bytes
         try:
             return await self._append_all(request)
@@ -238,5 +238,5 @@ class Appender:
             result.current_leader = self._partitions.current_leader(result.topic, result.partition)
 
 
-def _refused(data: ProduceData, error: Error) -> ProduceResult:
+def _refuse(data: ProduceData, error: Error) -> ProduceResult:
     return ProduceResult(data.topic, data.partition, error=error.code, error_message=error.message)

@@ -20,6 +20,7 @@ from tidelog.core.errors import (
     StorageError,
 )
 from tidelog.records.batch import parse_header
+from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
 CONTRADICTIONS_MAX = 20
@@ -63,7 +64,7 @@ def apply_fetched(
     not fetched before `retry_at_ms`.
     """
     try:
-        order = partition.tell(_fetch_answered(partition, asked, result, records))
+        order = partition.handle(_fetch_answered(partition, asked, result, records))
         if isinstance(order, AppendFetched):
             if order.restart_offset is not None:
                 return partition.at_rest_after(
@@ -72,16 +73,18 @@ def apply_fetched(
             _append(partition, records)
             if partition.log.is_flush_due:
                 return partition.at_rest_after(_flush(partition, asked, result))
-            order = partition.tell(_fetched_appended(partition, asked, result))
+            order = partition.handle(_fetched_appended(partition, asked, result))
     except StorageError:
         return None
     except CorruptMessageError as error:
         _back_off(partition, retry_at_ms, error.message)
         return None
-    if isinstance(order, BackOff):
+    if isinstance(order, BackOff) and result.error.code == common_pb2.LEADER_NOT_AVAILABLE:
+        partition.retry_fetch_at_ms = retry_at_ms  # the leader opens its log: no refusal
+    elif isinstance(order, BackOff):
         partition.note_refused_fetch(result.error)
         _back_off(partition, retry_at_ms, result.error.message)
-    work = partition.ordered(order)
+    work = partition.prepare_work(order)
     return None if work is None else partition.at_rest_after(work)
 
 
@@ -147,7 +150,7 @@ def _back_off(partition: Partition, retry_at_ms: int, why: str) -> None:
 
 async def _flush(partition: Partition, asked: FetchPartition, result: PartitionFetchResult) -> None:
     await partition.log.flush()
-    work = partition.ordered(partition.tell(_fetched_appended(partition, asked, result)))
+    work = partition.prepare_work(partition.handle(_fetched_appended(partition, asked, result)))
     if work is not None:
         await work
 

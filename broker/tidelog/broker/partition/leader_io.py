@@ -39,7 +39,7 @@ NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
 def check_may_append(partition: Partition, acks: int) -> int:
     """Epoch to append a producer's batches in; raises `KafkaError` when they are refused."""
-    order = partition.tell(ProduceRequested(acks))
+    order = partition.handle(ProduceRequested(acks))
     if isinstance(order, Refuse):
         raise error_for(order.code, order.message)
     assert isinstance(order, AppendToLog)  # the core's two answers to this event
@@ -68,7 +68,7 @@ def append(
     else:
         partition.stats.bytes_in += len(records)
     counted = partition.ackable_offset()
-    partition.tell(Appended(done.log_end_offset, counted))
+    partition.handle(Appended(done.log_end_offset, counted))
     partition.followers.wake()
     if partition_log.is_flush_due:
         partition.flush_soon()
@@ -131,7 +131,7 @@ def ask(
 ) -> Answer | None:
     """Get the core's current answer, regardless of an earlier one before records were `loaded`."""
     del loaded
-    return partition.tell(_fetch_requested(partition, asked, follower))
+    return partition.handle(_fetch_requested(partition, asked, follower))
 
 
 def list_offset(
@@ -165,7 +165,7 @@ async def delete_records(
     Entry `index` of `answer` waits until every in-sync replica has done so, too. Raises
     `KafkaError` when refused, `StorageError`.
     """
-    order = partition.tell(
+    order = partition.handle(
         DeleteRecordsRequested(offset, is_allowed=partition.log.config.is_deleted)
     )
     if isinstance(order, Refuse):
@@ -173,7 +173,7 @@ async def delete_records(
     assert isinstance(order, DeleteRecords)  # the core's two answers to this event
     with partition.at_work() as partition_log:
         await partition_log.delete_records(order.offset)
-    partition.tell(LogStartRaised(partition_log.log_start_offset))
+    partition.handle(LogStartRaised(partition_log.log_start_offset))
     partition.followers.wake()
     if low_watermark(partition) < order.offset:
         partition.deletions.add(order.offset, answer, index)

@@ -99,7 +99,7 @@ class LogDirectory:
         except StorageError as error:
             log.warning("file not removed", path=self._probe_path, error=str(error))
 
-    def owned(self) -> Iterator[tuple[str, int, bytes]]:
+    def list_owned(self) -> Iterator[tuple[str, int, bytes]]:
         """Topic, partition and topic id of every folder with a known owner."""
         for name in self._disk.list(self._log_dir):
             topic, _, partition = name.rpartition("-")

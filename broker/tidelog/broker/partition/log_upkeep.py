@@ -62,7 +62,7 @@ class LogUpkeep:
             (
                 "retention",
                 config.log_retention_check_interval_ms,
-                self._held,
+                self._snapshot_held,
                 self._apply_retention,
             ),
             (
@@ -98,7 +98,7 @@ class LogUpkeep:
 
     async def _touch_all(self) -> None:
         while True:
-            held = list(self._held())
+            held = list(self._snapshot_held())
             steps = -(-len(held) // LOGS_PER_STEP_MAX)
             for step in range(steps):
                 first = step * LOGS_PER_STEP_MAX
@@ -110,7 +110,7 @@ class LogUpkeep:
 
     async def _clean(self) -> None:
         while True:
-            logs = (partition.log for partition in self._held() if partition.is_sound)
+            logs = (partition.log for partition in self._snapshot_held() if partition.is_sound)
             if await self._cleaner.run_once(logs) is None:
                 await asyncio.sleep(self._config.cleaner.backoff_ms / 1000)
 
@@ -118,7 +118,7 @@ class LogUpkeep:
         """Scrub all logs in rounds, whose starts are at least the interval apart."""
         while True:
             began_ms = self._clock.monotonic_ms()
-            for partition in self._held():
+            for partition in self._snapshot_held():
                 await self._scrub_one(partition)
             left_ms = began_ms + self._config.log_scrub_interval_ms - self._clock.monotonic_ms()
             await asyncio.sleep(max(left_ms, SCRUB_PAUSE_MS_MIN) / 1000)
@@ -153,9 +153,11 @@ class LogUpkeep:
                 self._to_flush[partition] = None
 
     def _with_deleted_files(self) -> list[Partition]:
-        return [one for one in self._held() if one.is_sound and one.log.has_deleted_files()]
+        return [
+            one for one in self._snapshot_held() if one.is_sound and one.log.has_deleted_files()
+        ]
 
-    def _held(self) -> Iterator[Partition]:
+    def _snapshot_held(self) -> Iterator[Partition]:
         """Partitions held now; later additions and removals do not matter."""
         return iter(list(self._partitions.held.values()))
 

@@ -238,7 +238,7 @@ class Partition:
             log.error("partition offline", partition=self.name, error=str(error))
             self.failure = error.message
             self._note(Kind.DISK, error.message, after="offline")
-            self.tell(LogClosed(LeadershipEnd.OFFLINE))
+            self.handle(LogClosed(LeadershipEnd.OFFLINE))
             is_news = True
         if is_news:
             self._host.report_failure(self)
@@ -251,7 +251,7 @@ class Partition:
             try:
                 done = await work(self.log)
                 if self.log.log_start_offset != log_start_offset:
-                    self.tell(LogStartRaised(self.log.log_start_offset))
+                    self.handle(LogStartRaised(self.log.log_start_offset))
             except StorageError as error:
                 self.fail(error)
         if self.is_open:
@@ -267,14 +267,14 @@ class Partition:
 
     def tick(self) -> None:
         """Handle the passing of time."""
-        self.tell(Ticked())
+        self.handle(Ticked())
         if self.damage is not None:
             self._apply_newest()
 
     def end_service(self, end: LeadershipEnd = LeadershipEnd.CLOSED) -> None:
         """End every role at once: waiting requests fail with an unknown outcome."""
         if not self.replica.is_closed:
-            self.tell(LogClosed(end))
+            self.handle(LogClosed(end))
 
     async def close(self) -> None:
         """End the service, wait for running log work, close the log."""
@@ -297,7 +297,7 @@ class Partition:
         if refused is not None:
             raise error_for(refused.code, refused.message)
 
-    def tell(self, event: Event) -> Answer | None:
+    def handle(self, event: Event) -> Answer | None:
         """Pass `event` to the core, carry out its effects, return the one for the caller."""
         if not isinstance(event, _CHANGE_NO_LOG):
             self._host.touch(self)
@@ -328,7 +328,7 @@ class Partition:
         """Context manager for the log; a `StorageError` takes the partition offline."""
         return LogAtWork(self)
 
-    def ordered(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
+    def prepare_work(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
         """Log work ordered by the core, if any; to be run by `at_rest_after`."""
         match order:
             case TruncateTo(offset, cause):
@@ -435,7 +435,7 @@ class Partition:
             return
         state, config = self._newest
         self.log.config = config
-        work = self.ordered(self.tell(self._partition_changed(state, config)))
+        work = self.prepare_work(self.handle(self._partition_changed(state, config)))
         if work is not None:
             self.at_rest_after(work)
         if self.replica.role is not None and self.log.is_flush_due:
@@ -459,7 +459,7 @@ class Partition:
         """Take a log found damaged out of use, until it is cut."""
         damage = self.damage
         if damage is not None and damage != self._known_damage:
-            self.tell(LogDamaged())
+            self.handle(LogDamaged())
             self._note(Kind.DAMAGE, damage.reason, after=f"{damage.first_bad_offset}")
             self._host.report_damage(self, damage)
         self._known_damage = damage
@@ -473,7 +473,7 @@ class Partition:
                 self.fail(error)
                 return
             counted = self.ackable_offset()
-            self.tell(Flushed(counted))
+            self.handle(Flushed(counted))
             self.acks_leader.complete_up_to(counted)
 
     def _note(self, kind: Kind, cause: str, *, before: str = "", after: str) -> None:

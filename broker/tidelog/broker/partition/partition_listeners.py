@@ -18,7 +18,7 @@ from tidelog.broker.partition.partition_listener import (
     PartitionListener,
 )
 from tidelog.broker.partition.partition_map import PartitionMap
-from tidelog.core.background import Background
+from tidelog.core.background import STOP_MS_MAX, Background, wait_for_tasks
 from tidelog.core.turns import PER_TURN
 
 
@@ -73,30 +73,30 @@ class PartitionListeners:
             del self._undelivered[key]
 
     async def drain(self) -> None:
-        """Wait until all was delivered."""
+        """Wait until all was delivered, at most `STOP_MS_MAX`."""
         if self._task is not None:
-            await self._task
+            await wait_for_tasks([self._task], limit_ms=STOP_MS_MAX)
 
     # What partitions report, see `PartitionListener`
 
     def on_election(self, leadership: Leadership) -> None:
         """Deliver it to the topic's listeners."""
-        for news in self._concerned(leadership):
+        for news in self._find_concerned(leadership):
             news.begun = leadership
 
     def on_high_watermark_updated(self, leadership: Leadership, high_watermark: int) -> None:
         """Deliver it to the topic's listeners, unless a higher one comes first."""
-        for news in self._concerned(leadership):
+        for news in self._find_concerned(leadership):
             news.high_watermark = (leadership, high_watermark)
 
     def on_resignation(self, leadership: Leadership, end: LeadershipEnd) -> None:
         """Deliver it to the topic's listeners to which the election was delivered."""
-        for news in self._concerned(leadership):
+        for news in self._find_concerned(leadership):
             news.end(leadership, end)
 
     # Delivery
 
-    def _concerned(self, leadership: Leadership) -> Iterator[_News]:
+    def _find_concerned(self, leadership: Leadership) -> Iterator[_News]:
         for registration in self._registered.get(leadership.topic, ()):
             if _concerns(registration, leadership):
                 yield self._news(registration, leadership.partition)

@@ -61,7 +61,7 @@ class PartitionLoader:
         as `PartitionWriter.append` when the leadership is over or the log out of use,
         `StorageError` when a read fails: discard what was read then.
         """
-        partition_log = self._partitions.led(leadership).log
+        partition_log = self._partitions.find_led(leadership).log
         offset, end = partition_log.log_start_offset, _end(partition_log, until)
         while (found := await self._read(leadership, until, offset, end)) is not None:
             yield found
@@ -73,7 +73,7 @@ class PartitionLoader:
     ) -> PartitionSlice | None:
         def read() -> PartitionSlice | None:
             # Asked for again after each wait for the disk.
-            with self._partitions.led(leadership).at_work() as partition_log:
+            with self._partitions.find_led(leadership).at_work() as partition_log:
                 start = max(offset, partition_log.log_start_offset)
                 end_now = _end(partition_log, until)
                 if start >= max(end, _compacted_below(partition_log, end_now)):
@@ -83,7 +83,7 @@ class PartitionLoader:
             invariant(found.next_offset > start, leadership, start, end_now)
             return PartitionSlice(start, found.next_offset, found.records)
 
-        return await self._partitions.led(leadership).log.reading(read)
+        return await self._partitions.find_led(leadership).log.reading(read)
 
 
 def _compacted_below(partition_log: PartitionLog, end: int) -> int:

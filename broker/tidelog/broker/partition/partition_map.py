@@ -80,7 +80,7 @@ class PartitionMap:
             f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
         )
 
-    def led(self, leadership: Leadership) -> Partition:
+    def find_led(self, leadership: Leadership) -> Partition:
         """Return the partition, which this broker leads in that epoch.
 
         Raises the errors of `find`; `NotLeaderOrFollowerError`, `FencedLeaderEpochError`.
@@ -90,7 +90,12 @@ class PartitionMap:
         return partition
 
     def note_refusal(self, what: str, topic: str, partition: int, error: Error) -> None:
-        """Record in the journal that a client, or a follower, was answered `error`."""
+        """Record in the journal that a client, or a follower, was answered `error`.
+
+        That a new leader is not ready yet is no refusal: followers ask as soon as it is elected.
+        """
+        if error.code == common_pb2.LEADER_NOT_AVAILABLE:
+            return
         state = self.image.partition(topic, partition)
         self.note(
             Event(

@@ -102,7 +102,7 @@ class PartitionWriter:
         when the log is offline; and the errors of `PartitionLog.append_as_leader`.
         """
         self._check_admission()
-        partition = self._partitions.led(leadership)
+        partition = self._partitions.find_led(leadership)
         written = Written(self._note_end)
         done = leading.append(partition, records, acks=ACKS_ALL, answer=written, index=0)
         written.base_offset, written.end_offset = done.base_offset, done.last_offset + 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.core.config_keys import declared
+from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, boolean, whole_number
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.producers import EXPIRATION_MS
@@ -23,7 +23,7 @@ MIB = 1 << 20
 class ReplicaConfig:
     """Times in milliseconds, sizes in bytes."""
 
-    replica_lag_time_max_ms: int = declared(
+    replica_lag_time_max_ms: int = declare(
         30_000,
         whole_number(100, DAY_MS),
         "Maximum time a follower in the ISR may lag; after it the leader removes it.",
@@ -42,12 +42,12 @@ class ReplicaConfig:
     alter_partition_backoff_ms: int = 100
     """Back-off before an unanswered or refused ISR change is proposed again."""
     high_watermark_checkpoint_interval_ms: int = 5_000
-    log_retention_check_interval_ms: int = declared(
+    log_retention_check_interval_ms: int = declare(
         300_000,
         whole_number(1, DAY_MS),
         "Interval of checks of retention.ms and retention.bytes.",
     )
-    producer_id_expiration_ms: int = declared(
+    producer_id_expiration_ms: int = declare(
         EXPIRATION_MS,
         whole_number(1, 365 * DAY_MS),
         "Time after which a partition forgets the sequences of a silent idempotent producer; "
@@ -57,12 +57,12 @@ class ReplicaConfig:
     """Interval of checks of flush.ms."""
     log_deleted_check_interval_ms: int = 10_000
     """Interval of checks of file.delete.delay.ms."""
-    log_scrub_bytes_per_second: int = declared(
+    log_scrub_bytes_per_second: int = declare(
         MIB,
         whole_number(0),
         "Rate of background CRC checks of stored records; 0: no checks.",
     )
-    log_scrub_interval_ms: int = declared(
+    log_scrub_interval_ms: int = declare(
         DAY_MS,
         whole_number(0, 365 * DAY_MS),
         "Minimum time between the starts of two scrub rounds over all logs.",
@@ -75,7 +75,7 @@ class ReplicaConfig:
     """Maximum wait of a consumer's fetch, even if it requests more."""
     unread: UnreadLimits = field(default_factory=UnreadLimits)
     """Limits of responses that callers have not received, except those to followers."""
-    replica_unread_response_bytes_max: int = declared(
+    replica_unread_response_bytes_max: int = declare(
         16 * MIB,
         whole_number(MIB),
         "Maximum bytes of responses that one follower has not received.",
@@ -93,7 +93,7 @@ class ReplicaConfig:
     """Maximum wait of a change for the in-sync replicas, even if it requests more."""
     produce_in_flight_bytes_max: int = 64 * MIB
     """Maximum bytes of unanswered produce requests; further ones are refused before any append."""
-    compressed_records_inspection: bool = declared(
+    compressed_records_inspection: bool = declare(
         default=True,
         value_type=boolean(),
         doc="Inflate compressed batches before the append to validate their records; batches of "
@@ -104,7 +104,7 @@ class ReplicaConfig:
     """Size from which on compressed batches are inflated by a worker."""
     walk_inline_bytes_max: int = 256 << 10
     """Size from which on uncompressed batches are walked in slices, with other work in between."""
-    inspection_threads: int = declared(
+    inspection_threads: int = declare(
         2,
         whole_number(1, 256),
         "Maximum number of batches inflated concurrently; further ones wait.",

@@ -74,7 +74,7 @@ class FollowerState:
     last_fetch_ms: int = 0
     last_fetch_leader_end_offset: int | None = None
 
-    def fetched(self, *, offset: int, leader_end_offset: int, now_ms: int) -> None:
+    def note_fetch(self, *, offset: int, leader_end_offset: int, now_ms: int) -> None:
         """Note a fetch, which acknowledges everything below `offset`.
 
         A follower is caught up if it fetches from the leader's current log end, or from the end at

@@ -227,7 +227,7 @@ class Leader:
         follower = self._followers[identity.broker_id]
         follower.broker_epoch = identity.broker_epoch
         follower.is_eligible = identity.is_eligible
-        follower.fetched(
+        follower.note_fetch(
             offset=event.fetch_offset, leader_end_offset=self.log_end_offset, now_ms=now_ms
         )
         effects = self._propose_expansion(follower) + self._raise_high_watermark(now_ms)

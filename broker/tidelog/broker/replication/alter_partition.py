@@ -75,7 +75,7 @@ class IsrProposals:
                 self._partitions.note_refusal(
                     "ISR change refused by the controller", sent.topic, sent.partition, result.error
                 )
-            partition.tell(_answered(sent, result))
+            partition.handle(_answer_event(sent, result))
 
     def _take(self) -> tuple[list[Partition], AlterPartitionRequest]:
         """Partitions with a proposal, in the order of the request built for them."""
@@ -116,10 +116,10 @@ def _leave_open(asked: Sequence[Partition], request: AlterPartitionRequest) -> N
     """
     for partition, sent in zip(asked, request.partitions, strict=True):
         unknown = common_pb2.REQUEST_TIMED_OUT
-        partition.tell(IsrAnswered(sent.leader_epoch, sent.partition_epoch, unknown))
+        partition.handle(IsrAnswered(sent.leader_epoch, sent.partition_epoch, unknown))
 
 
-def _answered(
+def _answer_event(
     sent: AlterPartitionRequest.Partition, result: AlterPartitionResponse.Partition
 ) -> IsrAnswered:
     if result.error.code != common_pb2.NONE:

@@ -19,7 +19,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.partition.late_loads import Load
@@ -28,12 +27,12 @@ from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.purgatory import FetchWaiters
 from tidelog.broker.partition.reader import Reader
 from tidelog.broker.replica.events import FollowerIdentity
+from tidelog.broker.replication.fetch_answer import NOTHING_SENT, FetchAnswer, FetchSlot
 from tidelog.core.env import Clock
 from tidelog.core.errors import InvalidRequestError
 from tidelog.core.memory_reads import Loaded, NotInMemoryError
 from tidelog.core.wire_errors import error_message
 from tidelog.net.call import Call
-from tidelog.net.unread_responses import UnreadResponse
 from tidelog.v1 import common_pb2
 
 READ_PER_STEP_MAX = 200
@@ -47,7 +46,6 @@ LOAD_WAIT_MS_MIN = 500
 """Minimum wait of a single fetch for disk loads, even with a max wait of 0."""
 
 Key = tuple[str, int]
-NOTHING_TOLD = (-1, -1)
 
 
 class FetchSession:
@@ -61,12 +59,12 @@ class FetchSession:
         self._replica_id: int | None = None
         self._is_begun = False
         self._follower: FollowerIdentity | None = None
-        self._slots: dict[Key, _Slot] = {}
-        self._dirty: dict[_Slot, None] = {}
+        self._slots: dict[Key, FetchSlot] = {}
+        self._dirty: dict[FetchSlot, None] = {}
         self._requests: deque[Fetch] = deque()
         self._is_at_end = False
         self._loads = 0
-        self._shelved: dict[_Slot, None] = {}
+        self._shelved: dict[FetchSlot, None] = {}
         """Partitions to read when a load ends: the limit of loads was reached."""
         self._has_unshelved = False
         self._signal = asyncio.Event()
@@ -110,12 +108,12 @@ class FetchSession:
 
     # Notifications by partitions, see `FetchWaiter`
 
-    def wake(self, slot: _Slot) -> None:
+    def wake(self, slot: FetchSlot) -> None:
         """Note that a partition of this session may have more to read, and wake the session."""
         self.note(slot)
         self._signal.set()
 
-    def note(self, slot: _Slot) -> None:
+    def note(self, slot: FetchSlot) -> None:
         """Note that a partition has news for the next answer."""
         if slot.is_armed:
             self._dirty[slot] = None
@@ -158,7 +156,7 @@ class FetchSession:
         self._is_begun, self._replica_id = True, replica_id
         self._follower = self._reader.follower(request)
 
-    def _merge(self, request: Fetch, answer: _Answer) -> None:
+    def _merge(self, request: Fetch, answer: FetchAnswer) -> None:
         """Merge a request into the session; answer partitions that cannot be read at once."""
         for key in request.forgotten:
             slot = self._slots.get(key)
@@ -176,30 +174,32 @@ class FetchSession:
                 self._name(key, asked, partition, answer)
             named.add(key)
 
-    def _name(self, key: Key, asked: FetchPosition, partition: Partition, answer: _Answer) -> None:
+    def _name(
+        self, key: Key, asked: FetchPosition, partition: Partition, answer: FetchAnswer
+    ) -> None:
         slot = self._slots.get(key)
         if slot is not None and slot.partition is not partition:
             self._forget(slot)  # the partition was replaced
             slot = None
         if slot is None:
-            slot = self._slots[key] = _Slot(self, asked, partition)
+            slot = self._slots[key] = FetchSlot(self, asked, partition)
             self._waiters(slot).add(slot)
         else:
             if slot.asked.fetch_offset != asked.fetch_offset:
                 self._end_load(slot)
-            slot.asked, slot.told, slot.is_armed = asked, NOTHING_TOLD, True
+            slot.asked, slot.sent, slot.is_armed = asked, NOTHING_SENT, True
         self._dirty[slot] = None
         if answer.is_whole:
             answer.begin(slot)
 
-    def _refuse_twice(self, result: FetchResult, answer: _Answer) -> None:
+    def _refuse_twice(self, result: FetchResult, answer: FetchAnswer) -> None:
         message = (
             f"{result.topic}-{result.partition} is requested twice: request each partition once"
         )
         self._reader.fail(result, error_message(common_pb2.INVALID_REQUEST, message))
         answer.must_leave = True
 
-    def _forget(self, slot: _Slot) -> None:
+    def _forget(self, slot: FetchSlot) -> None:
         """Drop a slot for good: its load, when cancelled, wakes it, and must find it disarmed.
 
         If it were read then, the leader would see an old position of a replica that may have
@@ -216,17 +216,17 @@ class FetchSession:
         for slot in list(self._slots.values()):
             self._forget(slot)
 
-    def _waiters(self, slot: _Slot) -> FetchWaiters:
+    def _waiters(self, slot: FetchSlot) -> FetchWaiters:
         return slot.partition.consumers if self._replica_id is None else slot.partition.followers
 
     # Answers
 
-    def _begin(self, request: Fetch, *, is_whole: bool) -> _Answer:
+    def _begin(self, request: Fetch, *, is_whole: bool) -> FetchAnswer:
         self._identify(request)
         unread = self._reader.begin_response(self._call.connection, self._follower)
-        return _Answer(unread, is_whole=is_whole)
+        return FetchAnswer(unread, is_whole=is_whole)
 
-    async def _answer(self, request: Fetch, answer: _Answer) -> list[FetchResult]:
+    async def _answer(self, request: Fetch, answer: FetchAnswer) -> list[FetchResult]:
         answer.max_bytes = self._reader.max_bytes(request)
         answer.min_bytes = max(1, request.min_bytes)
         self._merge(request, answer)
@@ -249,7 +249,7 @@ class FetchSession:
         answer.unread.leave()
         return answer.take_results()
 
-    async def _wait(self, answer: _Answer, deadline_ms: int, *, is_all_read: bool) -> None:
+    async def _wait(self, answer: FetchAnswer, deadline_ms: int, *, is_all_read: bool) -> None:
         """Read partitions with news until there is enough, the deadline, or the next request."""
         is_consumer = self._replica_id is None
         if is_consumer and not self._reader.may_wait:
@@ -270,7 +270,7 @@ class FetchSession:
         finally:
             self._reader.waiting_consumers -= is_consumer
 
-    def _fill(self, answer: _Answer) -> bool:
+    def _fill(self, answer: FetchAnswer) -> bool:
         """Read as much as there is room for; if there is none, wait for a wake-up.
 
         False: there is room, and not all partitions had their turn yet.
@@ -283,7 +283,7 @@ class FetchSession:
             return True
         return is_all_read
 
-    def _read_dirty(self, answer: _Answer) -> bool:
+    def _read_dirty(self, answer: FetchAnswer) -> bool:
         """Read the partitions that may have news, the longest waiting first.
 
         False: not all of them had their turn yet.
@@ -302,15 +302,15 @@ class FetchSession:
             self._read(slot, answer)
         return not self._has_unshelved
 
-    def _read(self, slot: _Slot, answer: _Answer) -> None:
+    def _read(self, slot: FetchSlot, answer: FetchAnswer) -> None:
         result = answer.begin(slot)
-        size_bytes, loaded = 0, _loaded(slot)
+        size_bytes, loaded = 0, slot.loaded()
         try:
             size_bytes = self._read_one(slot.asked, result, answer, loaded)
         except NotInMemoryError as lacking:
             self._load(slot, result, lacking, loaded)
             self._note_news(slot.asked, result, answer)
-        told = result.high_watermark, result.log_start_offset
+        sent = result.high_watermark, result.log_start_offset
         if size_bytes or not _has_more(slot.asked, result):
             self._end_load(slot)
             self._dirty.pop(slot, None)
@@ -320,12 +320,12 @@ class FetchSession:
         elif size_bytes or result.diverging_epoch is not None:
             answer.sizes[slot] = size_bytes
             answer.size_bytes += size_bytes
-        elif told == slot.told:
+        elif sent == slot.sent:
             answer.drop(slot)
-        slot.told = told
+        slot.sent = sent
 
     def _read_one(
-        self, asked: FetchPosition, result: FetchResult, answer: _Answer, loaded: Loaded
+        self, asked: FetchPosition, result: FetchResult, answer: FetchAnswer, loaded: Loaded
     ) -> int:
         size_bytes = self._reader.read_one(
             asked,
@@ -338,7 +338,7 @@ class FetchSession:
         self._note_news(asked, result, answer)
         return size_bytes
 
-    def _note_news(self, asked: FetchPosition, result: FetchResult, answer: _Answer) -> None:
+    def _note_news(self, asked: FetchPosition, result: FetchResult, answer: FetchAnswer) -> None:
         """Let the answer leave if it contains something the fetcher must act on."""
         is_start_news = self._follower is not None and (
             result.log_start_offset > asked.log_start_offset
@@ -350,7 +350,7 @@ class FetchSession:
     # Records that are not in memory
 
     def _load(
-        self, slot: _Slot, result: FetchResult, lacking: NotInMemoryError, loaded: Loaded
+        self, slot: FetchSlot, result: FetchResult, lacking: NotInMemoryError, loaded: Loaded
     ) -> None:
         """Start a load; until it is done, the partition is answered as if without room."""
         if slot.load is None:
@@ -372,7 +372,7 @@ class FetchSession:
             slot.load.task.add_done_callback(lambda _: self.wake(slot))
         self._dirty.pop(slot, None)
 
-    def _end_load(self, slot: _Slot) -> None:
+    def _end_load(self, slot: FetchSlot) -> None:
         """Drop a load: its records were read, or nobody waits for them anymore."""
         load = self._let_go(slot)
         if load is not None and load.task is not None:
@@ -385,7 +385,7 @@ class FetchSession:
             if load is not None:
                 self._reader.late_loads.keep(slot.partition, slot.asked.fetch_offset, load)
 
-    def _let_go(self, slot: _Slot) -> Load | None:
+    def _let_go(self, slot: FetchSlot) -> Load | None:
         load, slot.load = slot.load, None
         if load is not None:
             self._loads -= 1
@@ -396,104 +396,9 @@ class FetchSession:
         return load
 
 
-def _loaded(slot: _Slot) -> Loaded:
-    """Bytes loaded for the slot's next read."""
-    load = slot.load
-    if load is None:
-        return Loaded()
-    if load.task is not None and load.task.done():
-        load.task.result()
-        load.task = None
-    return load.loaded
-
-
 def _has_more(asked: FetchPosition, result: FetchResult) -> bool:
     """True when there are records that did not fit."""
     end_offset = result.log_end_offset
     if end_offset is None:
         end_offset = result.high_watermark
     return result.error == common_pb2.NONE and asked.fetch_offset < end_offset
-
-
-@dataclass(slots=True, eq=False)
-class _Slot:
-    """A partition of a session, notified of its news."""
-
-    session: FetchSession
-    asked: FetchPosition
-    partition: Partition
-    told: tuple[int, int] = NOTHING_TOLD
-    """High watermark and log start offset last sent to the fetcher since its last request."""
-    is_armed: bool = True
-    """True while it may be read: the fetcher waits for records from its requested offset on."""
-    load: Load | None = None
-    """Disk load of records that were not in memory at the last read."""
-
-    def wake(self) -> None:
-        """Wake the session; see `FetchWaiter`."""
-        self.session.wake(self)
-
-    def note(self) -> None:
-        """Note news; see `FetchWaiter`."""
-        self.session.note(self)
-
-
-class _Answer:
-    """An answer in progress: its contents so far, and whether it may leave."""
-
-    def __init__(self, unread: UnreadResponse, *, is_whole: bool) -> None:
-        self.unread = unread
-        self.is_whole = is_whole
-        """True: it contains every partition, not only those with news."""
-        self.results: list[FetchResult] = []
-        self.max_bytes = 0
-        self.room_bytes = 0
-        """Bytes of records there is room for; 0: none may be added yet."""
-        self.min_bytes = 1
-        self.must_leave = False
-        """True: it contains something the fetcher must act on."""
-        self.size_bytes = 0
-        """Bytes of all records."""
-        self.sizes: dict[_Slot, int] = {}
-        """Bytes of records of each partition answered with records or a diverging epoch."""
-        self.failed: dict[_Slot, None] = {}
-        self._places: dict[_Slot, int] = {}
-
-    @property
-    def is_complete(self) -> bool:
-        """True when it may leave early; once out of room, it does not wait for more bytes."""
-        enough = self.min_bytes if self.room_bytes == self.max_bytes else 1
-        return self.must_leave or self.size_bytes >= enough
-
-    @property
-    def is_full(self) -> bool:
-        """True when there are records and no room for more."""
-        return 0 < self.room_bytes <= self.size_bytes
-
-    def add(self, asked: FetchPosition) -> FetchResult:
-        """Append an empty result."""
-        result = FetchResult(asked.topic, asked.partition)
-        self.results.append(result)
-        return result
-
-    def begin(self, slot: _Slot) -> FetchResult:
-        """Return an empty result of the partition, in the place of an earlier one."""
-        self.size_bytes -= self.sizes.pop(slot, 0)
-        place = self._places.get(slot)
-        if place is None:
-            self._places[slot] = len(self.results)
-            return self.add(slot.asked)
-        result = FetchResult(slot.asked.topic, slot.asked.partition)
-        self.results[place] = result
-        return result
-
-    def take_results(self) -> list[FetchResult]:
-        """Hand the results over: not kept until the answer was received, they may be freed."""
-        results, self.results = self.results, []
-        return results
-
-    def drop(self, slot: _Slot) -> None:
-        """Remove a result without news, where allowed, if no other follows it."""
-        if not self.is_whole and self._places[slot] == len(self.results) - 1:
-            del self.results[-1]
-            del self._places[slot]

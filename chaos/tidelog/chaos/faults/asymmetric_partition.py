@@ -9,7 +9,7 @@ from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.faults.reach import one_way
 from tidelog.chaos.story.cluster_port import Path, Side
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True)
@@ -25,15 +25,15 @@ class AsymmetricPartition:
         require(self._paths(), f"two sides, please: {self.silent} and {self.deaf}")
         require(not {*self.silent} & {*self.deaf}, f"on both sides: {self}")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         await self._cuts.cut(
-            scene, self._paths(), kind=self.kind, what=str(self), nodes=self._nodes()
+            run, self._paths(), kind=self.kind, what=str(self), nodes=self._nodes()
         )
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        await self._cuts.mend(scene)
+        await self._cuts.mend(run)
 
     def __str__(self) -> str:
         return f"{self.silent} not heard by {self.deaf}"

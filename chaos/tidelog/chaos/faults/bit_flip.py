@@ -14,7 +14,7 @@ from typing import ClassVar
 from tidelog.chaos.faults.fault import FaultError, require
 from tidelog.chaos.faults.stored_batches import spans
 from tidelog.chaos.story.cluster_port import ClusterPort
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.core.chance import SeededRandom
 from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE
 from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX
@@ -55,19 +55,19 @@ class FlipAt:
     bit: int
     flip: Flip | None = field(default=None, init=False)
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; `FaultError`: the file has no such byte."""
-        content = scene.cluster.content(self.node_id, self.path)
+        content = run.cluster.content(self.node_id, self.path)
         require(self.byte < len(content), f"{self.path} of node {self.node_id}: no {self.byte}")
         flip = Flip(self.node_id, self.path, self.byte, content[self.byte] ^ 1 << self.bit)
-        scene.cluster.count(self.kind, str(flip), self.node_id)
-        await scene.cluster.flip(self.node_id, self.path, self.byte, self.bit)
+        run.cluster.count(self.kind, str(flip), self.node_id)
+        await run.cluster.flip(self.node_id, self.path, self.byte, self.bit)
         self.flip = flip
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """It stays flipped: mending it is the product's."""
         if self.flip is not None:
-            scene.cluster.over(self.kind, str(self.flip), self.node_id)
+            run.cluster.over(self.kind, str(self.flip), self.node_id)
 
 
 @dataclass(slots=True)
@@ -83,18 +83,18 @@ class BitFlip:
     def __post_init__(self) -> None:
         require(self.file_kind in FILE_KINDS, f"{self.file_kind!r} is none of {FILE_KINDS}")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; `FaultError`: there is no such file, or nothing in it to flip."""
         random = SeededRandom(self.seed)
-        path, content = self._file(scene.cluster, random)
+        path, content = self._file(run.cluster, random)
         byte, bit = self._byte(content, random), random.randrange(0, 8)
         self._placed = FlipAt(self.node_id, path, byte, bit)
-        await self._placed.inject(scene)
+        await self._placed.inject(run)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `FlipAt`."""
         if self._placed is not None:
-            await self._placed.heal(scene)
+            await self._placed.heal(run)
 
     @property
     def flip(self) -> Flip | None:

@@ -110,7 +110,7 @@ class BudgetView(Protocol):
     def is_wrong(self, flip: Flip) -> bool:
         """True if the flipped byte still lies there."""
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Count it, for the coverage of a suite."""
 
 
@@ -182,7 +182,10 @@ class Budget:
     # Notes of faults
 
     def close(self, replica: Replica, *flips: Flip, needs_start: bool) -> None:
-        """What was taken is damaged: these flips; without a start no new registration is due."""
+        """Record that the taken replica is damaged, by these flips.
+
+        Without `needs_start` no new registration is due.
+        """
         self._open.discard(replica.node_id)
         impairment = self._impaired.get(replica)
         if impairment is None:
@@ -203,7 +206,7 @@ class Budget:
     def note_cut(self, node_id: int) -> None:
         """Its power went."""
         self._open.discard(node_id)
-        self._view.happened("lossy_crashes")
+        self._view.count_event("lossy_crashes")
         self._impair_unflushed(node_id, newer_than=self._registration(node_id))
 
     def note_flip(self, topic: str, partition: int, flip: Flip) -> None:
@@ -231,7 +234,7 @@ class Budget:
                 del self._impaired[replica]
             elif self._has_healed(replica, impairment, image):
                 if impairment.flips:
-                    self._view.happened("damaged_replicas_healed")
+                    self._view.count_event("damaged_replicas_healed")
                 del self._impaired[replica]
 
     def outstanding(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.story.paths import words_for
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True)
@@ -24,13 +24,13 @@ class Cut:
     def __post_init__(self) -> None:
         require(self.paths, "no path to cut")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        await self._cuts.cut(scene, self.paths, kind=self.kind, what=str(self), nodes=())
+        await self._cuts.cut(run, self.paths, kind=self.kind, what=str(self), nodes=())
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        await self._cuts.mend(scene)
+        await self._cuts.mend(run)
 
     def __str__(self) -> str:
         return self.label or words_for(self.paths)

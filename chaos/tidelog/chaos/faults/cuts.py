@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.story.cluster_port import Path
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True)
@@ -17,22 +17,28 @@ class Cuts:
     """Cuts of one fault."""
 
     _paths: tuple[Path, ...] = ()
-    _told: tuple[str, str, tuple[int, ...]] = ("", "", ())
+    _counted: tuple[str, str, tuple[int, ...]] = ("", "", ())
 
     async def cut(
-        self, scene: Scene, paths: tuple[Path, ...], *, kind: str, what: str, nodes: tuple[int, ...]
+        self,
+        run: ScenarioRun,
+        paths: tuple[Path, ...],
+        *,
+        kind: str,
+        what: str,
+        nodes: tuple[int, ...],
     ) -> None:
         """Cut these, and count a fault `kind`, described as `what`, that strikes `nodes`."""
         require(paths, f"{kind}: no path to cut")
         require(not self._paths, f"{kind} strikes already: {what}")
-        self._paths, self._told = paths, (kind, what, nodes)
-        scene.cluster.count(kind, what, *nodes)
-        await scene.cluster.cut(paths)
+        self._paths, self._counted = paths, (kind, what, nodes)
+        run.cluster.count(kind, what, *nodes)
+        await run.cluster.cut(paths)
 
-    async def mend(self, scene: Scene) -> None:
+    async def mend(self, run: ScenarioRun) -> None:
         """Take back what was cut, if anything."""
         if self._paths:
-            await scene.cluster.mend(self._paths)
-            kind, what, nodes = self._told
-            scene.cluster.over(kind, what, *nodes)
+            await run.cluster.mend(self._paths)
+            kind, what, nodes = self._counted
+            run.cluster.over(kind, what, *nodes)
             self._paths = ()

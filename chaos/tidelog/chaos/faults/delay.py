@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.story.paths import words_for
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True)
@@ -23,19 +23,19 @@ class Delay:
     def __post_init__(self) -> None:
         require(self.paths, "no path to delay")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         require(not self._is_on, f"{self.kind} strikes already: {self}")
         self._is_on = True
-        scene.cluster.count(self.kind, str(self))
-        await scene.cluster.delay(self.paths)
+        run.cluster.count(self.kind, str(self))
+        await run.cluster.delay(self.paths)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`; a delay that was taken back may be another fault's by now."""
         if self._is_on:
             self._is_on = False
-            await scene.cluster.hasten(self.paths)
-            scene.cluster.over(self.kind, str(self))
+            await run.cluster.hasten(self.paths)
+            run.cluster.over(self.kind, str(self))
 
     def __str__(self) -> str:
         return self.label or words_for(self.paths)

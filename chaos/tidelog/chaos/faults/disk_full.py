@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +20,15 @@ class DiskFull:
     def __post_init__(self) -> None:
         require(self.room_bytes >= 0, f"room_bytes is negative: {self.room_bytes}")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        scene.cluster.count(self.kind, str(self), self.node_id)
-        await scene.cluster.fill(self.node_id, room_bytes=self.room_bytes)
+        run.cluster.count(self.kind, str(self), self.node_id)
+        await run.cluster.fill(self.node_id, room_bytes=self.room_bytes)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`; the node reopens its logs by itself (decision 0013)."""
-        await scene.cluster.make_room(self.node_id)
-        scene.cluster.over(self.kind, str(self), self.node_id)
+        await run.cluster.make_room(self.node_id)
+        run.cluster.over(self.kind, str(self), self.node_id)
 
     def __str__(self) -> str:
         return f"node {self.node_id}, {self.room_bytes} bytes left"

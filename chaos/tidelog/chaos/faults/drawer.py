@@ -80,7 +80,7 @@ class Kind(Generic[Draw]):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many kinds of a table are drawn together, and after which gap one of them strikes."""
+    """Number of kinds of a table that are drawn together, and the gap before each strike."""
 
     kinds_min: int
     kinds_max: int | None

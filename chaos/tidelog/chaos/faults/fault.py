@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol, runtime_checkable
 
 from tidelog.chaos.faults.proxies import Proxies
-from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scenario_run import ScenarioRun, UnsupportedFaultError
 
 
 class FaultError(Exception):
@@ -26,10 +26,10 @@ class Fault(Protocol):
     def kind(self) -> str:
         """The name it is counted and reported under."""
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """Let it strike. `FaultError`: not now; `UnsupportedFaultError`: not here."""
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """Take it back."""
 
 
@@ -43,18 +43,18 @@ class BehindProxies(Protocol):
 
 
 @asynccontextmanager
-async def lasting(scene: Scene, fault: Fault) -> AsyncIterator[None]:
+async def lasting(run: ScenarioRun, fault: Fault) -> AsyncIterator[None]:
     """It lasts as long as the block, however that ends."""
     try:
-        await fault.inject(scene)
+        await fault.inject(run)
         yield
     finally:
-        await fault.heal(scene)
+        await fault.heal(run)
 
 
-def proxies_of(scene: Scene, kind: str) -> Proxies:
+def proxies_of(run: ScenarioRun, kind: str) -> Proxies:
     """Those of the cluster; `UnsupportedFaultError` on one whose network is simulated."""
-    cluster = scene.cluster
+    cluster = run.cluster
     if not isinstance(cluster, BehindProxies):
         raise UnsupportedFaultError(f"{kind} needs proxies: only runs on sockets have them")
     return cluster.proxies

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import Fault, lasting, require
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.core.chance import SeededRandom
 
 
@@ -29,14 +29,14 @@ class Flap:
         require(self.times > 0, f"a flap takes place once at least, not {self.times} times")
         require(self.down_s > 0 and self.up_s > 0, f"{self.down_s} s down, {self.up_s} s up")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         random = SeededRandom(self.seed)
         for _ in range(self.times):
-            async with lasting(scene, self.fault):
+            async with lasting(run, self.fault):
                 await asyncio.sleep(self.down_s * random.uniform(0.5, 1.5))
             await asyncio.sleep(self.up_s * random.uniform(0.5, 1.5))
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        await self.fault.heal(scene)
+        await self.fault.heal(run)

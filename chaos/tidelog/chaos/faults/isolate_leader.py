@@ -9,7 +9,7 @@ from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import FaultError, require
 from tidelog.chaos.faults.reach import both_ways
 from tidelog.chaos.story.cluster_port import ClusterPort, Side
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,19 +30,19 @@ class IsolateLeader:
         is_any = self.from_followers or self.from_controllers or self.from_clients
         require(is_any, "isolate_leader: from nobody")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; `FaultError`: nobody leads."""
-        cluster = scene.cluster
+        cluster = run.cluster
         state = cluster.image.partition(cluster.topic, 0)
         if state is None or state.leader_id is None:
             raise FaultError(f"nobody leads {cluster.topic}-0")
         self.leader = state.leader_id
         paths = both_ways([self.leader], self._others(cluster, state.replicas))
-        await self._cuts.cut(scene, paths, kind=self.kind, what=str(self), nodes=(self.leader,))
+        await self._cuts.cut(run, paths, kind=self.kind, what=str(self), nodes=(self.leader,))
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        await self._cuts.mend(scene)
+        await self._cuts.mend(run)
 
     def __str__(self) -> str:
         sides = {

@@ -9,7 +9,7 @@ from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.faults.reach import both_ways
 from tidelog.chaos.story.cluster_port import ClusterPort, Path, Side
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True)
@@ -23,19 +23,19 @@ class MajoritySplit:
     def __post_init__(self) -> None:
         require(self.minority, "nobody is in the minority")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        cluster = scene.cluster
+        cluster = run.cluster
         controllers = [one for one in cluster.controller_ids if one in self.minority]
         is_minority = 2 * len(controllers) < len(cluster.controller_ids)
         require(is_minority, f"{controllers} of {cluster.controller_ids} are no minority")
         await self._cuts.cut(
-            scene, self._paths(cluster), kind=self.kind, what=str(self), nodes=self._nodes()
+            run, self._paths(cluster), kind=self.kind, what=str(self), nodes=self._nodes()
         )
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        await self._cuts.mend(scene)
+        await self._cuts.mend(run)
 
     def __str__(self) -> str:
         return f"{self.minority} from everyone else"

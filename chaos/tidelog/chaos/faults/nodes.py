@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from tidelog.chaos.story.cluster_port import ClusterPort
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True)
@@ -17,17 +17,17 @@ class NodeFault(ABC):
     kind: str = field(default="", kw_only=True)
 
     @abstractmethod
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; it calls `count`."""
 
     def count(self, cluster: ClusterPort) -> None:
         """Note that it strikes."""
         cluster.count(self.kind, f"node {self.node_id}", self.node_id)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """Start the node if it is down; return before it is ready."""
-        await scene.cluster.start(self.node_id)
-        scene.cluster.over(self.kind, f"node {self.node_id}", self.node_id)
+        await run.cluster.start(self.node_id)
+        run.cluster.over(self.kind, f"node {self.node_id}", self.node_id)
 
 
 @dataclass(slots=True)
@@ -39,10 +39,10 @@ class Kill(NodeFault):
 
     kind: str = field(default="kill", kw_only=True)
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        if await scene.cluster.kill(self.node_id):
-            self.count(scene.cluster)
+        if await run.cluster.kill(self.node_id):
+            self.count(run.cluster)
 
 
 @dataclass(slots=True)
@@ -51,10 +51,10 @@ class Terminate(NodeFault):
 
     kind: str = field(default="terminate", kw_only=True)
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        self.count(scene.cluster)
-        await scene.cluster.stop(self.node_id)
+        self.count(run.cluster)
+        await run.cluster.stop(self.node_id)
 
 
 @dataclass(slots=True)
@@ -67,11 +67,11 @@ class EmptyDisk(NodeFault):
 
     kind: str = field(default="empty_disk", kw_only=True)
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        self.count(scene.cluster)
-        await scene.cluster.kill(self.node_id)
-        await scene.cluster.wipe(self.node_id)
+        self.count(run.cluster)
+        await run.cluster.kill(self.node_id)
+        await run.cluster.wipe(self.node_id)
 
 
 @dataclass(slots=True)
@@ -91,14 +91,14 @@ class Pause(NodeFault):
         """True if it paused a process and was not healed since."""
         return self._process is not None
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        self.count(scene.cluster)
-        self._process = await scene.cluster.pause(self.node_id)
+        self.count(run.cluster)
+        self._process = await run.cluster.pause(self.node_id)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        if self._process is not None and scene.cluster.is_up(self.node_id):
-            await scene.cluster.resume(self.node_id, self._process)
+        if self._process is not None and run.cluster.is_up(self.node_id):
+            await run.cluster.resume(self.node_id, self._process)
         self._process = None
-        scene.cluster.over(self.kind, f"node {self.node_id}", self.node_id)
+        run.cluster.over(self.kind, f"node {self.node_id}", self.node_id)

@@ -53,7 +53,7 @@ class PortView:
         """See `BudgetView`."""
         return flip.is_wrong(self._cluster)
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Nobody counts it."""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.faults.nodes import NodeFault
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(slots=True)
@@ -19,17 +19,17 @@ class PowerCut(NodeFault):
     kind: str = field(default="power_cut", kw_only=True)
     _is_cut: bool = field(default=False, init=False)
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; `FaultError`: the budget has no room."""
-        self._is_cut = await scene.machines.cut_power(self.node_id)
+        self._is_cut = await run.machines.cut_power(self.node_id)
         require(self._is_cut, f"node {self.node_id} must keep its power: records would be lost")
-        self.count(scene.cluster)
+        self.count(run.cluster)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `NodeFault`; a node that kept its power is left alone."""
         if self._is_cut:
             self._is_cut = False
-            await NodeFault.heal(self, scene)
+            await NodeFault.heal(self, run)
 
 
 @dataclass(slots=True)
@@ -50,21 +50,21 @@ class EndAtWrite:
         """See `Fault`."""
         return "crash_at_write" if self.has_power_cut else "kill_at_write"
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; `FaultError`: the budget has no room for a power cut."""
-        machines = scene.machines
+        machines = run.machines
         self._is_armed = await machines.end_at(
             self.node_id, self.operation, has_power_cut=self.has_power_cut
         )
         require(self._is_armed, f"node {self.node_id} must keep its power: records would be lost")
-        scene.cluster.count(self.kind, str(self), self.node_id)
+        run.cluster.count(self.kind, str(self), self.node_id)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         if self._is_armed:
             self._is_armed = False
-            await scene.machines.spare(self.node_id)
-            scene.cluster.over(self.kind, str(self), self.node_id)
+            await run.machines.spare(self.node_id)
+            run.cluster.over(self.kind, str(self), self.node_id)
 
     def __str__(self) -> str:
         return f"node {self.node_id}, operation {self.operation} from now"

@@ -8,7 +8,7 @@ from typing import ClassVar
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.story.cluster_port import Path
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 RING_MIN = 3
 BOTH_WAYS_MIN = 4
@@ -29,15 +29,15 @@ class RingPartition:
         require(size >= least, f"such a ring takes {least} nodes at least, not {self.node_ids}")
         require(len({*self.node_ids}) == size, f"twice in the ring: {self.node_ids}")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         await self._cuts.cut(
-            scene, self._paths(), kind=self.kind, what=str(self), nodes=self.node_ids
+            run, self._paths(), kind=self.kind, what=str(self), nodes=self.node_ids
         )
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        await self._cuts.mend(scene)
+        await self._cuts.mend(run)
 
     def __str__(self) -> str:
         arrow = " ◀▶ " if self.is_both_ways else " ▶ "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import Fault, lasting, require
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Sequence:
     def __post_init__(self) -> None:
         require(self.steps, "a sequence of nothing")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         for step in self.steps:
-            async with lasting(scene, step.fault):
+            async with lasting(run, step.fault):
                 await asyncio.sleep(step.last_s)
             await asyncio.sleep(step.quiet_s)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`: of all, for one that was cut short."""
         for step in self.steps:
-            await step.fault.heal(scene)
+            await step.fault.heal(run)

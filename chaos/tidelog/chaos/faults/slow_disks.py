@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.fault import FaultError
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class SlowDisks:
     def _words(self) -> str:
         return self.label or f"{self.sync_s:g} s a sync"
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        scene.strike(self.kind, self._words, *self.node_ids)
+        run.strike(self.kind, self._words, *self.node_ids)
         for node_id in self.node_ids:
-            await scene.cluster.slow_disk(node_id, self.sync_s)
+            await run.cluster.slow_disk(node_id, self.sync_s)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         for node_id in self.node_ids:
-            await scene.cluster.slow_disk(node_id, None)
-        scene.over(self.kind, self._words, *self.node_ids)
+            await run.cluster.slow_disk(node_id, None)
+        run.over(self.kind, self._words, *self.node_ids)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import FaultError
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,15 @@ class Starve:
         if not 0 < self.share < 1:
             raise FaultError(f"starve: a share of {self.share} must lie between 0 and 1")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        ways = [await scene.cluster.starve(node_id, self.share) for node_id in self.node_ids]
+        ways = [await run.cluster.starve(node_id, self.share) for node_id in self.node_ids]
         what = f"{self.share:.0%} of a processor a node ({', '.join(sorted(set(ways)))})"
-        scene.facts["held by"] = what
-        scene.cluster.count(self.kind, what, *self.node_ids)
+        run.facts["held by"] = what
+        run.cluster.count(self.kind, what, *self.node_ids)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         for node_id in self.node_ids:
-            await scene.cluster.feed(node_id)
-        scene.cluster.over(self.kind, scene.facts.get("held by", ""), *self.node_ids)
+            await run.cluster.feed(node_id)
+        run.cluster.over(self.kind, run.facts.get("held by", ""), *self.node_ids)

@@ -18,7 +18,7 @@ from tidelog.chaos.faults.port_budget import budget_of
 from tidelog.chaos.faults.storm_kinds import MENU, ROWS, TOXICS, Moment, Target
 from tidelog.chaos.faults.storm_plan import Strike, draw
 from tidelog.chaos.faults.together import Together
-from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scenario_run import ScenarioRun, UnsupportedFaultError
 from tidelog.core.chance import SeededRandom
 
 
@@ -38,48 +38,48 @@ class Storm:
     """The kinds that did strike, in order."""
     _claims: Claims = field(default_factory=Claims, init=False)
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        budget = budget_of(scene.cluster, min_insync_replicas=self.min_insync_replicas)
-        for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(scene)):
+        budget = budget_of(run.cluster, min_insync_replicas=self.min_insync_replicas)
+        for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(run)):
             try:
                 async with asyncio.TaskGroup() as group:
                     for strike in each.strikes:
-                        group.create_task(self._strike(scene, strike, budget))
+                        group.create_task(self._strike(run, strike, budget))
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
             await asyncio.sleep(each.quiet_s)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """Nothing: each strike is healed when it ends, however that comes."""
 
-    def _kinds(self, scene: Scene) -> tuple[str, ...]:
+    def _kinds(self, run: ScenarioRun) -> tuple[str, ...]:
         if self.kinds is not None:
             return self.kinds
-        return (*MENU, *TOXICS) if isinstance(scene.cluster, BehindProxies) else MENU
+        return (*MENU, *TOXICS) if isinstance(run.cluster, BehindProxies) else MENU
 
-    async def _strike(self, scene: Scene, strike: Strike, budget: Budget) -> None:
+    async def _strike(self, run: ScenarioRun, strike: Strike, budget: Budget) -> None:
         await asyncio.sleep(strike.after_s)
-        moment = Moment(scene.cluster, SeededRandom(strike.seed), self._claims.node_ids)
+        moment = Moment(run.cluster, SeededRandom(strike.seed), self._claims.node_ids)
         target = ROWS[strike.kind].draw(moment)
         if target is None:
             return
         try:
             with self._claims.holding(target.node_id):
-                await self._let_it_strike(scene, strike, target, budget)
+                await self._let_it_strike(run, strike, target, budget)
         except (FaultError, UnsupportedFaultError):
             return  # Nobody leads at the moment, or there is no such file yet.
 
     async def _let_it_strike(
-        self, scene: Scene, strike: Strike, target: Target, budget: Budget
+        self, run: ScenarioRun, strike: Strike, target: Target, budget: Budget
     ) -> None:
         taken = None
         if target.is_lossy and target.node_id is not None:
-            taken = Replica(target.node_id, scene.cluster.topic, 0)
+            taken = Replica(target.node_id, run.cluster.topic, 0)
             if not budget.take(taken):
                 return
         try:
-            async with lasting(scene, target.fault):
+            async with lasting(run, target.fault):
                 self.struck.append(strike.kind)
                 await asyncio.sleep(strike.last_s)
         finally:

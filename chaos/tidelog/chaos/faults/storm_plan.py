@@ -19,7 +19,7 @@ from tidelog.core.chance import SeededRandom
 
 AT_ONCE_MAX = 3
 PLAN = Plan(kinds_min=1, kinds_max=AT_ONCE_MAX, gap=Span(0.0, 1.0))
-"""Of a round: each strike begins within its first second."""
+"""A round: each strike begins within its first second."""
 LASTS_S = Span(0.5, 5.0)
 QUIET_SHARE_MIN, QUIET_SHARE_MAX = 1 / 6, 1 / 2
 """Share of the storm before it: a third on average, so a quarter of the whole."""

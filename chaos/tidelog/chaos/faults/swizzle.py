@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import Fault, require
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.core.chance import SeededRandom, shuffled
 
 AT_LEAST = 2
@@ -31,19 +31,19 @@ class Swizzle:
         require(len(self.faults) >= AT_LEAST, f"a swizzle takes {AT_LEAST} faults at least")
         require(self.gap_s_max >= 0, f"gap_s_max is negative: {self.gap_s_max}")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; returns when the last of them has begun."""
         random = SeededRandom(self.seed)
         chosen = random.randrange(AT_LEAST, len(self.faults) + 1)
         for fault in shuffled(random, list(self.faults))[:chosen]:
             self._struck.append(fault)
-            await fault.inject(scene)
+            await fault.inject(run)
             await asyncio.sleep(random.uniform(0, self.gap_s_max))
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`; returns when the last of them has ended."""
         random = SeededRandom(self.seed).fork("heal")
         for fault in shuffled(random, self._struck):
-            await fault.heal(scene)
+            await fault.heal(run)
             self._struck.remove(fault)
             await asyncio.sleep(random.uniform(0, self.gap_s_max))

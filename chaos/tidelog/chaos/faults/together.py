@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import Fault, require
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class Together:
     def __post_init__(self) -> None:
         require(self.faults, "nothing together")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; with the first that cannot, the rest does not happen."""
         for fault in self.faults:
-            await fault.inject(scene)
+            await fault.inject(run)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
         for fault in reversed(self.faults):
-            await fault.heal(scene)
+            await fault.heal(run)

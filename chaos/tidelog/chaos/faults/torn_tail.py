@@ -15,7 +15,7 @@ from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import NodeFault
 from tidelog.chaos.faults.stored_batches import Span, spans
 from tidelog.chaos.story.cluster_port import ClusterPort
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.core.chance import SeededRandom
 from tidelog.log.file_names import LOG
 from tidelog.node.start_record import FILE_NAME
@@ -31,9 +31,9 @@ class TornTail(NodeFault):
     kind: str = field(default="torn_tail", kw_only=True)
     seed: int = 0
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`; `FaultError`: its replica holds no batch."""
-        cluster = scene.cluster
+        cluster = run.cluster
         self.count(cluster)
         await cluster.kill(self.node_id)
         path, last = self._last_batch(cluster)

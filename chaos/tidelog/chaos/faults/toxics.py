@@ -22,7 +22,7 @@ from typing import ClassVar
 from tidelog.chaos.faults.fault import BehindProxies, proxies_of, require
 from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.faults.reach import Reach
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.chaos.topology import Direction
 
 
@@ -42,19 +42,19 @@ class Toxic(ABC):
     def attributes(self) -> Mapping[str, int]:
         """Toxiproxy's attributes."""
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        proxies = proxies_of(scene, self.kind)
+        proxies = proxies_of(run, self.kind)
         streams = self.reach.streams(proxies.links)
         require(any(streams.values()), f"no link carries {self.reach}")
-        scene.cluster.count(self.kind, f"{self}: {self.reach}")
+        run.cluster.count(self.kind, f"{self}: {self.reach}")
         for stream, links in streams.items():
             if links:
                 await proxies.add(links, self._on(stream))
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        cluster = scene.cluster
+        cluster = run.cluster
         if not isinstance(cluster, BehindProxies):
             return
         for stream, links in self.reach.streams(cluster.proxies.links).items():
@@ -253,17 +253,17 @@ class LinkDown:
     def __post_init__(self) -> None:
         require(self.reach.toxicity == 1, "a link is down for all connections: toxicity is 1")
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        proxies = proxies_of(scene, self.kind)
+        proxies = proxies_of(run, self.kind)
         links = self.reach.links(proxies.links)
         require(links, f"no link carries {self.reach}")
-        scene.cluster.count(self.kind, str(self.reach))
+        run.cluster.count(self.kind, str(self.reach))
         await proxies.disable(links)
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        cluster = scene.cluster
+        cluster = run.cluster
         if isinstance(cluster, BehindProxies):
             await cluster.proxies.enable(self.reach.links(cluster.proxies.links))
             cluster.over(self.kind, str(self.reach))

@@ -75,7 +75,7 @@ def _partition_violations(
     earlier: TopicImage | None, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> Iterator[tuple[str, str]]:
     name = f"{topic.name}-{partition.partition}"
-    for what in unlawful(partition, image):
+    for what in find_contradictions(partition, image):
         yield "I14", f"{name}: {what}: {partition}"
     if earlier is None or partition.partition >= len(earlier.partitions):
         return
@@ -92,7 +92,7 @@ def _partition_violations(
         yield "I15", f"{name}: leader epoch did not grow from {known} to {partition}"
 
 
-def unlawful(partition: PartitionImage, image: MetadataImage) -> Iterator[str]:
+def find_contradictions(partition: PartitionImage, image: MetadataImage) -> Iterator[str]:
     """Yield the contradictions within a partition's state."""
     replicas, isr, elr = set(partition.replicas), set(partition.isr), set(partition.elr)
     if partition.leader_id is not None and partition.leader_id not in isr:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from tidelog.chaos.report.canvas import LEFT, RIGHT, Figure, Part, label, path_of, skyline, width_of
 from tidelog.chaos.report.frames import GAP_PX, TITLE_PX, inside, title, y_axis
-from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
-from tidelog.chaos.report.quantities import counted
+from tidelog.chaos.report.markup import NOTHING, Markup, element, join
+from tidelog.chaos.report.quantities import pluralize
 from tidelog.chaos.report.record import ReplicaPoint
 from tidelog.chaos.report.scales import Scale, linear
 
@@ -65,7 +65,7 @@ def _chart(figure: Figure, top: float, heading: tuple[str, str], measure: Measur
         inside(figure, *drawn),
         _peak(figure, scale, values, top=top),
     ]
-    return Part(joined(parts), bottom + GAP_PX)
+    return Part(join(parts), bottom + GAP_PX)
 
 
 def _area(figure: Figure, scale: Scale, run: Sequence[tuple[float, int]], colour: str) -> Markup:
@@ -81,7 +81,7 @@ def _peak(
     at_s, most = max(values, key=lambda value: value[1], default=(0.0, 0))
     if not most:
         return NOTHING
-    x, words = figure.time.at(at_s), counted(most, "record")
+    x, words = figure.time.at(at_s), pluralize(most, "record")
     if figure.is_long:
         return label(RIGHT, top + 11, f"at most {words}", class_="remark end")
     is_left = x - width_of(words, is_bold=True) - 10 > LEFT

@@ -101,12 +101,12 @@ def bars(extents: Iterable[Pixels], *, top: float, height: float, class_: str) -
     path = "".join(
         f"M{left:.1f} {top:.1f}h{max(0.8, right - left):.1f}v{height:.1f}"
         f"h{-max(0.8, right - left):.1f}z"
-        for left, right in _merged(extents)
+        for left, right in _merge(extents)
     )
     return element("path", d=path, class_=class_) if path else Markup("")
 
 
-def _merged(extents: Iterable[Pixels]) -> list[Pixels]:
+def _merge(extents: Iterable[Pixels]) -> list[Pixels]:
     """Without those that hide behind the one before: what bounds a path of any long run."""
     kept: list[Pixels] = []
     for left, right in sorted(extents):
@@ -126,7 +126,7 @@ def path_of(points: Iterable[Pixels]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
-def thinned(points: Sequence[Pixels]) -> list[Pixels]:
+def thin(points: Sequence[Pixels]) -> list[Pixels]:
     """Thin a line to what is visible: the first, least, greatest and last of a column."""
     columns: dict[int, list[Pixels]] = {}
     for point in points:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidelog.chaos.report.canvas import LEFT, RIGHT, Figure, label, level
-from tidelog.chaos.report.markup import NOTHING, Markup, element, joined, text
-from tidelog.chaos.report.quantities import whole
+from tidelog.chaos.report.markup import NOTHING, Markup, element, join, text
+from tidelog.chaos.report.quantities import group_digits
 from tidelog.chaos.report.scales import Scale, ticks
 
 TITLE_PX, GAP_PX = 20.0, 18.0
@@ -19,15 +19,13 @@ def title(top: float, name: str, note: str) -> Markup:
 
 def y_axis(scale: Scale, *, count: int) -> Markup:
     """About `count` faint lines, their values at the left."""
-    return joined(y_tick(scale, value, whole(value)) for value in ticks(scale, count=count))
+    return join(y_tick(scale, value, group_digits(value)) for value in ticks(scale, count=count))
 
 
 def y_tick(scale: Scale, value: float, words: str) -> Markup:
     """A faint line, and at the left what it stands for."""
     y = scale.at(value)
-    return joined(
-        [level(y, LEFT, RIGHT, "grid"), label(LEFT - 8, y + 4, words, class_="tick left")]
-    )
+    return join([level(y, LEFT, RIGHT, "grid"), label(LEFT - 8, y + 4, words, class_="tick left")])
 
 
 def inside(figure: Figure, *parts: Markup) -> Markup:

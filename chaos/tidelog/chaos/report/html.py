@@ -11,7 +11,7 @@ from tidelog.chaos.report.page import (
     diary,
     facts,
     faults,
-    folded,
+    fold,
     header,
     key_figures,
     section,
@@ -57,4 +57,4 @@ def _whole_run(story: Story) -> Markup:
         return NOTHING
     everything = (story.began_s, story.ended_s)
     drawn = element("div", figure(story, everything, name="whole"), class_="chart")
-    return folded("The whole run", f"{moment(story.began_s)} to {moment(story.ended_s)}", drawn)
+    return fold("The whole run", f"{moment(story.began_s)} to {moment(story.ended_s)}", drawn)

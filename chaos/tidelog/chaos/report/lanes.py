@@ -24,7 +24,7 @@ from tidelog.chaos.report.canvas import (
     width_of,
 )
 from tidelog.chaos.report.frames import TITLE_PX, title
-from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
+from tidelog.chaos.report.markup import NOTHING, Markup, element, join
 from tidelog.chaos.report.record import Band, PartitionPoint
 from tidelog.chaos.report.story import Role, Spell, State
 
@@ -60,9 +60,9 @@ def node_lanes(figure: Figure, top: float) -> Part:
     parts = [title(top, "Nodes", ""), _key(figure, top)]
     top += TITLE_PX + 2
     bands = [b for b in story.bands if figure.sees(b.began_s, story.end_of(b))]
-    struck = {node for band in bands for node in _struck(band)}
+    struck = {node for band in bands for node in _nodes_struck(band)}
     others = sorted(struck - set(story.record.broker_ids))
-    if not all(map(_struck, bands)):
+    if not all(map(_nodes_struck, bands)):
         lane = _fault_lane(figure, top, "links", _striking(figure, None))
         parts, top = [*parts, lane.markup], lane.bottom
     for node_id in others:
@@ -71,7 +71,7 @@ def node_lanes(figure: Figure, top: float) -> Part:
     for node_id in story.record.broker_ids:
         lane = _broker_lane(figure, top, node_id)
         parts, top = [*parts, lane.markup], lane.bottom
-    return Part(joined(parts), top)
+    return Part(join(parts), top)
 
 
 def _key(figure: Figure, top: float) -> Markup:
@@ -79,10 +79,10 @@ def _key(figure: Figure, top: float) -> Markup:
     x, parts = LEFT + 52, []
     for class_, height, words in _KEY:
         piece = bars([(x, x + 22)], top=top + 7 - height / 2, height=height, class_=class_)
-        striped = [_striped(figure, piece)] if class_.startswith("deposed") else []
+        striped = [_add_stripes(figure, piece)] if class_.startswith("deposed") else []
         parts += [piece, *striped, label(x + 28, top + 11, words, class_="note")]
         x += 28 + width_of(words) + 12
-    return joined(parts)
+    return join(parts)
 
 
 def metadata_lanes(figure: Figure, top: float) -> Part:
@@ -91,17 +91,17 @@ def metadata_lanes(figure: Figure, top: float) -> Part:
     terms = figure.story.of_partition(lambda point: (point.controller_id, point.term))
     parts = [
         _lane_name(top + 12, "leader", "lane"),
-        _blocks(figure, top, [_led(figure, spell) for spell in leaders]),
+        _blocks(figure, top, [_draw_leadership(figure, spell) for spell in leaders]),
     ]
     top += _ROLE_PX + 6
     parts += [
         _lane_name(top + 12, "controller", "lane"),
-        _blocks(figure, top, [_controlled(figure, spell) for spell in terms]),
+        _blocks(figure, top, [_draw_controller(figure, spell) for spell in terms]),
     ]
-    return Part(joined(parts), top + _ROLE_PX + _LANE_GAP_PX)
+    return Part(join(parts), top + _ROLE_PX + _LANE_GAP_PX)
 
 
-def _led(figure: Figure, spell: Spell[tuple[int | None, int]]) -> Block:
+def _draw_leadership(figure: Figure, spell: Spell[tuple[int | None, int]]) -> Block:
     node_id, epoch = spell.state
     if node_id is None:
         return Block(_extent(figure, spell), "vacant", ("no leader", "none"))
@@ -110,7 +110,7 @@ def _led(figure: Figure, spell: Spell[tuple[int | None, int]]) -> Block:
     return Block(_extent(figure, spell), f"leader {figure.colour(node_id)}", words)
 
 
-def _controlled(figure: Figure, spell: Spell[tuple[int | None, int]]) -> Block:
+def _draw_controller(figure: Figure, spell: Spell[tuple[int | None, int]]) -> Block:
     node_id, term = spell.state
     if node_id is None:
         return Block(_extent(figure, spell), "vacant", ("no controller", "none"))
@@ -122,12 +122,12 @@ def _striking(figure: Figure, node_id: int | None) -> list[Band]:
     return [
         band
         for band in figure.story.bands
-        if (node_id in _struck(band) if node_id is not None else not _struck(band))
+        if (node_id in _nodes_struck(band) if node_id is not None else not _nodes_struck(band))
         and figure.sees(band.began_s, figure.story.end_of(band))
     ]
 
 
-def _struck(band: Band) -> tuple[int, ...]:
+def _nodes_struck(band: Band) -> tuple[int, ...]:
     """Its nodes; what strikes many of them strikes what is between them."""
     return band.nodes if len(band.nodes) <= _NODES_MAX else ()
 
@@ -135,7 +135,7 @@ def _struck(band: Band) -> tuple[int, ...]:
 def _fault_lane(figure: Figure, top: float, name: str, bands: list[Band]) -> Part:
     rows = _fault_rows(figure, top, bands)
     bottom = max(rows.bottom, top + _FAULT_PX)
-    return Part(joined([_lane_name(top + 10.5, name, "lane"), rows.markup]), bottom + 7)
+    return Part(join([_lane_name(top + 10.5, name, "lane"), rows.markup]), bottom + 7)
 
 
 def _broker_lane(figure: Figure, top: float, node_id: int) -> Part:
@@ -152,7 +152,7 @@ def _broker_lane(figure: Figure, top: float, node_id: int) -> Part:
         _blocks(figure, role_top, [_played(figure, spell, colour) for spell in roles]),
         _isr_strip(figure, isr_top, node_id),
     ]
-    return Part(joined(parts), isr_top + _ISR_PX + _LANE_GAP_PX)
+    return Part(join(parts), isr_top + _ISR_PX + _LANE_GAP_PX)
 
 
 def _lane_name(y: float, words: str, class_: str) -> Markup:
@@ -180,11 +180,11 @@ def _blocks(figure: Figure, top: float, blocks: Sequence[Block]) -> Markup:
     for class_ in sorted({block.class_ for block in seen}):
         extents = [(b.extent[0], b.extent[1] - 1) for b in seen if b.class_ == class_]
         drawn = bars(extents, top=top, height=_ROLE_PX, class_=class_)
-        parts += [drawn, _striped(figure, drawn)] if class_.startswith("deposed") else [drawn]
-    return joined([*parts, *(_inscription(block, top) for block in seen)])
+        parts += [drawn, _add_stripes(figure, drawn)] if class_.startswith("deposed") else [drawn]
+    return join([*parts, *(_inscription(block, top) for block in seen)])
 
 
-def _striped(figure: Figure, drawn: Markup) -> Markup:
+def _add_stripes(figure: Figure, drawn: Markup) -> Markup:
     """The same shape once more, over it, in stripes."""
     shape = Markup(drawn.replace('class="deposed', 'class="stripes'))
     return element("g", shape, fill=f"url(#{figure.name}-hatch)")
@@ -208,7 +208,7 @@ def _isr_strip(figure: Figure, top: float, node_id: int) -> Markup:
         if spell.state and figure.sees(spell.began_s, spell.ended_s):
             extents[spell.state].append(_extent(figure, spell))
     colour = figure.colour(node_id)
-    return joined(
+    return join(
         bars(found, top=top, height=_ISR_PX, class_=f"{kind} {colour}")
         for kind, found in extents.items()
     )
@@ -227,7 +227,7 @@ def _extent(figure: Figure, spell: Spell[State]) -> Pixels:
 def _fault_rows(figure: Figure, top: float, bands: list[Band]) -> Part:
     """Bars with their labels, in as few rows as hold them side by side."""
     parts = []
-    for row in _packed(figure, bands):
+    for row in _pack(figure, bands):
         ends = [figure.story.end_of(band) for band in row]
         extents = [
             (figure.time.at(band.began_s), figure.time.at(end_s))
@@ -237,10 +237,10 @@ def _fault_rows(figure: Figure, top: float, bands: list[Band]) -> Part:
         if len(bands) <= _LABELS_MAX:
             parts += _fault_labels(row, extents, top + 11.5)
         top += _FAULT_PX + 2
-    return Part(joined(parts), top)
+    return Part(join(parts), top)
 
 
-def _packed(figure: Figure, bands: list[Band]) -> list[list[Band]]:
+def _pack(figure: Figure, bands: list[Band]) -> list[list[Band]]:
     if len(bands) > _LABELS_MAX:
         return [bands]
     rows: list[list[Band]] = []
@@ -264,7 +264,7 @@ def _fault_labels(row: list[Band], extents: list[Pixels], y: float) -> list[Mark
         inner, outer = right - left - _ROOM_PX, limit - right - 2 * _ROOM_PX
         full = f"{band.kind}: {band.what}"
         is_inside = width_of(full) <= inner or inner >= outer
-        words = _shortened(full, inner if is_inside else outer, least=len(band.kind))
+        words = _shorten(full, inner if is_inside else outer, least=len(band.kind))
         if words and is_inside:
             found.append(label(left + 6, y, words, class_="in fault"))
         elif words:
@@ -272,7 +272,7 @@ def _fault_labels(row: list[Band], extents: list[Pixels], y: float) -> list[Mark
     return found
 
 
-def _shortened(words: str, room: float, *, least: int) -> str:
+def _shorten(words: str, room: float, *, least: int) -> str:
     """As much of it as there is room for, but no less than its first `least` characters."""
     if width_of(words) <= room:
         return words

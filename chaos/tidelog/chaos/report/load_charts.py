@@ -18,8 +18,8 @@ from tidelog.chaos.report.canvas import (
     width_of,
 )
 from tidelog.chaos.report.frames import GAP_PX, TITLE_PX, inside, title, y_axis, y_tick
-from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
-from tidelog.chaos.report.quantities import counted, milliseconds, seconds
+from tidelog.chaos.report.markup import NOTHING, Markup, element, join
+from tidelog.chaos.report.quantities import milliseconds, pluralize, seconds
 from tidelog.chaos.report.record import LoadPoint
 from tidelog.chaos.report.scales import Scale, linear, logarithmic, ticks
 
@@ -86,7 +86,7 @@ def rate_chart(figure: Figure, top: float) -> Part:
     ]
     failed = _trouble(figure, bottom + 18, "failed", [(one, one.failed) for one in load])
     unknown = _trouble(figure, bottom + 31, "unknown", [(one, one.unknown) for one in load])
-    return Part(joined([*parts, failed, unknown]), bottom + 31 + GAP_PX)
+    return Part(join([*parts, failed, unknown]), bottom + 31 + GAP_PX)
 
 
 def _trouble(
@@ -95,12 +95,12 @@ def _trouble(
     """Times of such outcomes, and their total number."""
     extents = [_extent(figure, interval) for interval, number in numbers if number]
     sum_ = sum(number for _, number in numbers)
-    return joined(
+    return join(
         [
             label(LEFT - 8, bottom, name, class_="tick left"),
             level(bottom - 4, LEFT, RIGHT, "absent"),
             bars(extents, top=bottom - _TROUBLE_PX + 1, height=_TROUBLE_PX - 1, class_=name),
-            label(RIGHT + 7, bottom, counted(sum_, "record"), class_="tick"),
+            label(RIGHT + 7, bottom, pluralize(sum_, "record"), class_="tick"),
         ]
     )
 
@@ -122,7 +122,7 @@ def latency_chart(figure: Figure, top: float) -> Part:
         *(y_tick(scale, value, milliseconds(value)) for value in ticks(scale, count=4)),
         inside(figure, element("path", d=dashes, class_="latency")),
     ]
-    return Part(joined(parts), bottom + GAP_PX)
+    return Part(join(parts), bottom + GAP_PX)
 
 
 def steps(figure: Figure, scale: Scale, load: Sequence[Interval]) -> Markup:

@@ -27,7 +27,7 @@ def text(value: object) -> Markup:
     return Markup(escape(str(value).translate(_SHOWN)))
 
 
-def joined(parts: Iterable[Markup]) -> Markup:
+def join(parts: Iterable[Markup]) -> Markup:
     """Join parts in order."""
     return Markup("".join(parts))
 
@@ -41,7 +41,7 @@ def element(name: str, /, *content: Markup, **attributes: object) -> Markup:
     )
     if name in _EMPTY:
         return Markup(f"<{opening}/>")
-    return Markup(f"<{opening}>{joined(content)}</{name}>")
+    return Markup(f"<{opening}>{join(content)}</{name}>")
 
 
 def _short(value: object) -> object:
@@ -49,7 +49,7 @@ def _short(value: object) -> object:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
 
 
-def clipped(words: str, *, characters: int) -> str:
+def clip(words: str, *, characters: int) -> str:
     """Its beginning, if it is longer; says how much is missing."""
     if len(words) <= characters:
         return words

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from tidelog.chaos.report.load_charts import intervals
-from tidelog.chaos.report.markup import Markup, clipped, element
-from tidelog.chaos.report.quantities import milliseconds, moment, whole
+from tidelog.chaos.report.markup import Markup, clip, element
+from tidelog.chaos.report.quantities import group_digits, milliseconds, moment
 from tidelog.chaos.report.record import ReplicaPoint
 from tidelog.chaos.report.story import Story
 
@@ -30,10 +30,10 @@ def moments(story: Story) -> Markup:
     lines = []
     for at_s in times:
         number = bisect_right(starts, at_s) - 1
-        words = [moment(at_s), *_faults(story, at_s), *_committed(story, at_s)]
+        words = [moment(at_s), *_faults(story, at_s), *_committed_lines(story, at_s)]
         words += [line for node in story.replicas for line in _replica(story, node, at_s)]
         if number >= 0 and at_s <= rates[number].ended_s:
-            words.append(_told(rates[number].acknowledged_per_s, rates[number].p99_ms))
+            words.append(_rate_text(rates[number].acknowledged_per_s, rates[number].p99_ms))
         lines.append([round(at_s, 3), *words])
     # Nothing in it can end the element, or be read as markup.
     data = json.dumps(lines, separators=(",", ":"))
@@ -47,12 +47,12 @@ def _spread(low: float, high: float, count: int) -> list[float]:
 
 def _faults(story: Story, at_s: float) -> list[str]:
     present = [band for band in story.bands if band.began_s <= at_s < story.end_of(band)]
-    words = [clipped(f"✶ {b.kind}: {b.what}", characters=_FAULT_CHARACTERS) for b in present]
+    words = [clip(f"✶ {b.kind}: {b.what}", characters=_FAULT_CHARACTERS) for b in present]
     more = len(words) - _FAULTS_MAX
     return words[:_FAULTS_MAX] + ([f"✶ and {more} more faults"] if more > 0 else [])
 
 
-def _committed(story: Story, at_s: float) -> list[str]:
+def _committed_lines(story: Story, at_s: float) -> list[str]:
     number = bisect_right(story.partitions, at_s, key=lambda point: point.at_s)
     if not number:
         return []
@@ -72,12 +72,13 @@ def _replica(story: Story, node_id: int, at_s: float) -> list[str]:
         return [f"{node_id}: down"]
     tail = point.log_end_offset - point.high_watermark
     role = "no role" if point.role == "none" else f"{point.role}, epoch {point.leader_epoch}"
+    high_watermark, end = group_digits(point.high_watermark), group_digits(point.log_end_offset)
     return [
-        f"{node_id}: {role}, HW {whole(point.high_watermark)}, LEO {whole(point.log_end_offset)}"
-        + (f" (+{whole(tail)})" if tail > 0 else "")
+        f"{node_id}: {role}, HW {high_watermark}, LEO {end}"
+        + (f" (+{group_digits(tail)})" if tail > 0 else "")
     ]
 
 
-def _told(rate: float, p99_ms: float | None) -> str:
+def _rate_text(rate: float, p99_ms: float | None) -> str:
     late = "" if p99_ms is None else f", p99 {milliseconds(p99_ms)}"
-    return f"{whole(rate)} acknowledged/s{late}"
+    return f"{group_digits(rate)} acknowledged/s{late}"

@@ -18,12 +18,12 @@ from tidelog.chaos.report.canvas import (
     label,
     line,
     path_of,
-    thinned,
+    thin,
     width_of,
 )
 from tidelog.chaos.report.frames import GAP_PX, TITLE_PX, inside, title, y_axis
-from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
-from tidelog.chaos.report.quantities import seconds, whole
+from tidelog.chaos.report.markup import NOTHING, Markup, element, join
+from tidelog.chaos.report.quantities import group_digits, seconds
 from tidelog.chaos.report.record import ReplicaPoint
 from tidelog.chaos.report.scales import Scale, linear
 from tidelog.chaos.report.story import Fall, Spell
@@ -74,10 +74,10 @@ def offsets_chart(figure: Figure, top: float) -> Part:
         y_axis(scale, count=4),
         inside(figure, *(_replica(figure, scale, node, runs) for node, runs in shown.items())),
         *(shape for shape, _ in remarked),
-        *placed(remarks, highest=y_top + _REMARK_PX, lowest=bottom),
+        *place_remarks(remarks, highest=y_top + _REMARK_PX, lowest=bottom),
         _names(figure, scale, shown),
     ]
-    return Part(joined(parts), bottom + GAP_PX)
+    return Part(join(parts), bottom + GAP_PX)
 
 
 def _offsets(shown: Stretches) -> list[float]:
@@ -88,8 +88,8 @@ def _offsets(shown: Stretches) -> list[float]:
 def _replica(figure: Figure, scale: Scale, node: int, runs: list[list[ReplicaPoint]]) -> Markup:
     colour, drawn = figure.colour(node), []
     for run in runs:
-        ends = thinned([(figure.x(p.at_s), scale.at(p.log_end_offset)) for p in run])
-        marks = thinned([(figure.x(p.at_s), scale.at(p.high_watermark)) for p in run])
+        ends = thin([(figure.x(p.at_s), scale.at(p.log_end_offset)) for p in run])
+        marks = thin([(figure.x(p.at_s), scale.at(p.high_watermark)) for p in run])
         wedge = path_of([*ends, *reversed(marks)]) + "z"
         drawn += [
             element("path", d=wedge, class_=f"wedge {colour}"),
@@ -99,10 +99,10 @@ def _replica(figure: Figure, scale: Scale, node: int, runs: list[list[ReplicaPoi
     for before, after in pairwise(runs):
         gap = [(figure.x(p.at_s), scale.at(p.log_end_offset)) for p in (before[-1], after[0])]
         drawn.append(line(gap, f"gap {colour}"))
-    return joined(drawn)
+    return join(drawn)
 
 
-def placed(remarks: Sequence[Remark], *, highest: float, lowest: float) -> list[Markup]:
+def place_remarks(remarks: Sequence[Remark], *, highest: float, lowest: float) -> list[Markup]:
     """Each at the free height nearest to where it belongs; without one it is left out."""
     taken: list[tuple[Pixels, float]] = []
     found: list[Markup] = []
@@ -162,7 +162,7 @@ def _fall(figure: Figure, scale: Scale, fall: Fall, *, is_named: bool) -> Remark
     if not is_named:
         return arrow, None
     name = figure.node_name(fall.node_id)
-    words = f"{name}: log end falls by {whole(fall.before - fall.after)}"
+    words = f"{name}: log end falls by {group_digits(fall.before - fall.after)}"
     is_left = x + width_of(words, is_bold=True) + 14 > RIGHT
     y = min(y + 13, scale.start - 3)
     return arrow, Remark(x - 9 if is_left else x + 9, y, words, is_end=is_left)
@@ -173,7 +173,7 @@ def _names(figure: Figure, scale: Scale, shown: Stretches) -> Markup:
     wanted = sorted(
         (scale.at(runs[-1][-1].log_end_offset), node) for node, runs in shown.items() if runs
     )
-    return joined(
+    return join(
         label(RIGHT + 7, y + 4, figure.node_name(node), class_=f"end-name {figure.colour(node)}")
         for y, node in _apart(wanted, highest=scale.end, lowest=scale.start)
     )

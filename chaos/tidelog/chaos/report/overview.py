@@ -8,9 +8,9 @@ from statistics import median
 from tidelog.chaos.report.canvas import bars
 from tidelog.chaos.report.document import document
 from tidelog.chaos.report.load_charts import intervals
-from tidelog.chaos.report.markup import NOTHING, Markup, clipped, element, text
+from tidelog.chaos.report.markup import NOTHING, Markup, clip, element, text
 from tidelog.chaos.report.page import chip
-from tidelog.chaos.report.quantities import counted, seconds, whole
+from tidelog.chaos.report.quantities import group_digits, pluralize, seconds
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.scales import Scale, linear
 from tidelog.chaos.report.story import Story
@@ -45,20 +45,23 @@ def index(records: Mapping[str, RunRecord]) -> str:
         "table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="runs"
     )
     return document(
-        "Chaos runs", element("h1", text(_title(records, len(scenarios)))), _setting(records), table
+        "Chaos runs",
+        element("h1", text(_title(records, len(scenarios)))),
+        _commits_and_machines(records),
+        table,
     )
 
 
 def _title(records: Mapping[str, RunRecord], scenarios: int) -> str:
     verdicts = [record.verdict for record in records.values()]
-    runs = f"{counted(scenarios, 'scenario')}, {counted(len(verdicts), 'run')}"
+    runs = f"{pluralize(scenarios, 'scenario')}, {pluralize(len(verdicts), 'run')}"
     wrong, unclear = verdicts.count("violation"), verdicts.count("inconclusive")
     if wrong or unclear:
-        return f"{runs}: {counted(wrong, 'violation')}, {whole(unclear)} inconclusive"
+        return f"{runs}: {pluralize(wrong, 'violation')}, {group_digits(unclear)} inconclusive"
     return f"{runs}: all ok" if verdicts else "No runs"
 
 
-def _setting(records: Mapping[str, RunRecord]) -> Markup:
+def _commits_and_machines(records: Mapping[str, RunRecord]) -> Markup:
     """On what, as far as it is the same for all."""
     known = list(records.values())
     words = [
@@ -70,7 +73,7 @@ def _setting(records: Mapping[str, RunRecord]) -> Markup:
 
 def _row(name: str, runs: Runs, longest: float) -> Markup:
     records = [record for _, record in runs]
-    claim = clipped(records[0].claim, characters=_CLAIM_CHARACTERS)
+    claim = clip(records[0].claim, characters=_CLAIM_CHARACTERS)
     worst_href, worst = max(runs, key=lambda run: run[1].unavailable_s)
     chips = [chip(record, href=href) for href, record in runs]
     spark = element("a", _spark(worst), href=worst_href, title="the run with the longest pause")
@@ -87,7 +90,7 @@ def _row(name: str, runs: Runs, longest: float) -> Markup:
 def _sum(records: Sequence[RunRecord], name: str) -> Markup:
     known = [record.counts[name] for record in records if name in record.counts]
     is_bad = name in _BAD and sum(known) > 0
-    words = whole(sum(known)) if known else "–"
+    words = group_digits(sum(known)) if known else "–"
     return element("td", text(words), class_="number bad" if is_bad else "number")
 
 

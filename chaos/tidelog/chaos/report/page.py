@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from statistics import median
 
-from tidelog.chaos.report.markup import NOTHING, Markup, clipped, element, joined, text
-from tidelog.chaos.report.quantities import counted, milliseconds, moment, seconds, whole
+from tidelog.chaos.report.markup import NOTHING, Markup, clip, element, join, text
+from tidelog.chaos.report.quantities import group_digits, milliseconds, moment, pluralize, seconds
 from tidelog.chaos.report.record import Anomaly, RunRecord, Verdict
 from tidelog.chaos.report.story import Story
 
@@ -51,8 +51,8 @@ def header(record: RunRecord) -> Markup:
     return element(
         "header",
         kicker,
-        element("h1", text(clipped(record.claim, characters=_WORDS_CHARACTERS))),
-        element("p", text(_judged(record))),
+        element("h1", text(clip(record.claim, characters=_WORDS_CHARACTERS))),
+        element("p", text(_verdict_text(record))),
     )
 
 
@@ -64,7 +64,7 @@ def _when(began_at: str) -> str:
         return began_at
 
 
-def _judged(record: RunRecord) -> str:
+def _verdict_text(record: RunRecord) -> str:
     number = len(record.anomalies)
     match record.verdict:
         case "ok" if not record.bands:
@@ -73,7 +73,7 @@ def _judged(record: RunRecord) -> str:
             return "The fault was seen to bite, and nothing that was promised was broken."
         case "violation":
             kinds = ", ".join(sorted({anomaly.kind for anomaly in record.anomalies}))
-            return f"A promise was broken: {counted(number, 'anomaly', 'anomalies')} ({kinds})."
+            return f"A promise was broken: {pluralize(number, 'anomaly', 'anomalies')} ({kinds})."
         case "inconclusive":
             return (
                 "The fault was not seen to bite, so this run proves nothing, neither good nor bad."
@@ -98,7 +98,7 @@ def key_figures(story: Story) -> Markup:
 
 
 def _count(counts: Mapping[str, int], name: str) -> str:
-    return whole(counts[name]) if name in counts else "–"
+    return group_digits(counts[name]) if name in counts else "–"
 
 
 def _latencies(record: RunRecord) -> tuple[str, str]:
@@ -145,7 +145,7 @@ def _pairs(pairs: Mapping[str, str]) -> Markup:
 
 
 def _pair(name: str, value: str) -> Markup:
-    short = clipped(value, characters=_OPERATION_CHARACTERS)
+    short = clip(value, characters=_OPERATION_CHARACTERS)
     return element("div", element("dt", text(name)), element("dd", text(short)))
 
 
@@ -154,7 +154,7 @@ def section(title: str, *content: Markup) -> Markup:
     return element("section", element("h2", text(title)), *content)
 
 
-def folded(title: str, note: str, *content: Markup, is_open: bool = False) -> Markup:
+def fold(title: str, note: str, *content: Markup, is_open: bool = False) -> Markup:
     """A part that opens when its title is clicked."""
     summary = element("summary", text(title + " "), element("span", text(note), class_="soft"))
     return element("details", summary, *content, open="" if is_open else None)
@@ -168,7 +168,7 @@ def anomalies(record: RunRecord) -> Markup:
     number = max(1, _fitting(sizes, _PROOF_CHARACTERS))
     shown = [_anomaly(place, one) for place, one in enumerate(record.anomalies[:number], start=1)]
     return section(
-        counted(len(record.anomalies), "anomaly", "anomalies"),
+        pluralize(len(record.anomalies), "anomaly", "anomalies"),
         *shown,
         _left_out(len(record.anomalies) - number),
     )
@@ -176,13 +176,13 @@ def anomalies(record: RunRecord) -> Markup:
 
 def _anomaly(number: int, anomaly: Anomaly) -> Markup:
     when = "" if anomaly.at_s is None else f", at {moment(anomaly.at_s)}"
-    what = clipped(anomaly.what, characters=_WORDS_CHARACTERS)
+    what = clip(anomaly.what, characters=_WORDS_CHARACTERS)
     title = element(
         "summary",
         text(f"{number}. {anomaly.kind}"),
         element("span", text(f"{when}: {what}"), class_="soft"),
     )
-    lines = [clipped(line, characters=_OPERATION_CHARACTERS) for line in anomaly.operations]
+    lines = [clip(line, characters=_OPERATION_CHARACTERS) for line in anomaly.operations]
     kept = _fitting([len(line) for line in lines], _PROOF_CHARACTERS)
     proof = element("pre", text("\n".join(lines[:kept]))) if lines else _unproven()
     rest = _left_out(len(lines) - kept)
@@ -199,7 +199,7 @@ def faults(story: Story) -> Markup:
         return NOTHING
     rows = [(moment(b.began_s), _length(b.began_s, b.ended_s), b.kind, b.what) for b in story.bands]
     heads = ("began", "lasted", "fault", "who or which links")
-    return folded("Faults", whole(len(rows)), _table(heads, rows, _FAULTS_CHARACTERS))
+    return fold("Faults", group_digits(len(rows)), _table(heads, rows, _FAULTS_CHARACTERS))
 
 
 def _length(began_s: float, ended_s: float | None) -> str:
@@ -213,7 +213,7 @@ def diary(record: RunRecord) -> Markup:
     notes = sorted(record.notes, key=lambda note: note.at_s)
     rows = [(moment(note.at_s), note.who, note.what) for note in notes]
     table = _table(("time", "who", "what"), rows, _DIARY_CHARACTERS)
-    return folded("Diary", counted(len(rows), "line"), table, is_open=len(rows) <= 40)
+    return fold("Diary", pluralize(len(rows), "line"), table, is_open=len(rows) <= 40)
 
 
 def settings(record: RunRecord) -> Markup:
@@ -221,7 +221,7 @@ def settings(record: RunRecord) -> Markup:
     if not record.settings:
         return NOTHING
     rows = list(record.settings.items())
-    return folded(
+    return fold(
         "Settings",
         "that differ from the defaults",
         _table(("setting", "value"), rows, _FAULTS_CHARACTERS),
@@ -230,7 +230,7 @@ def settings(record: RunRecord) -> Markup:
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], characters: int) -> Markup:
     """As many rows as fit: the first, and how many more there are."""
-    short = [[clipped(cell, characters=_WORDS_CHARACTERS) for cell in row] for row in rows]
+    short = [[clip(cell, characters=_WORDS_CHARACTERS) for cell in row] for row in rows]
     kept = _fitting([_ROW_CHARACTERS + sum(map(len, row)) for row in short], characters)
     body = [
         element("tr", *(_cell(head, cell) for head, cell in zip(heads, row, strict=True)))
@@ -241,7 +241,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], characters: int)
     )
     is_long = len(rows) > 10
     table = element("table", head, element("tbody", *body), class_="filtered" if is_long else None)
-    return joined([table, _left_out(len(rows) - kept)])
+    return join([table, _left_out(len(rows) - kept)])
 
 
 def _cell(head: str, words: str) -> Markup:
@@ -267,4 +267,4 @@ def _fitting(sizes: Sequence[int], limit: int) -> int:
 def _left_out(number: int) -> Markup:
     if number <= 0:
         return NOTHING
-    return element("p", text(f"{whole(number)} more are in record.json."), class_="soft")
+    return element("p", text(f"{group_digits(number)} more are in record.json."), class_="soft")

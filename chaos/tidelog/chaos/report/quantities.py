@@ -5,7 +5,7 @@ from __future__ import annotations
 _MINUTE_S, _HOUR_S = 60, 3600
 
 
-def whole(value: float) -> str:
+def group_digits(value: float) -> str:
     """1,234,567."""
     return f"{value:,.0f}"
 
@@ -41,6 +41,6 @@ def moment(at_s: float) -> str:
     return f"{sign}{minutes // 60}:{minutes % 60:02}:{rest // 10:02}"
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def pluralize(number: int, one: str, many: str | None = None) -> str:
     """`1 anomaly`, `2 anomalies`."""
-    return f"{whole(number)} {one if number == 1 else many or one + 's'}"
+    return f"{group_digits(number)} {one if number == 1 else many or one + 's'}"

@@ -57,7 +57,7 @@ def _read(name: str, kind: Any, value: object) -> object:
         return _dictionary(name, arguments[1], value)
     if origin in (list, tuple):
         return origin(_items(name, arguments[0], value))
-    return _plain(name, kind, value)
+    return _to_plain(name, kind, value)
 
 
 def _object(name: str, kind: Any, value: object) -> object:
@@ -98,7 +98,7 @@ def _items(name: str, kind: Any, value: object) -> list[object]:
     return [_read(f"{name}[{number}]", kind, item) for number, item in enumerate(value)]
 
 
-def _plain(name: str, kind: Any, value: Any) -> object:
+def _to_plain(name: str, kind: Any, value: Any) -> object:
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise RecordFormatError(f"{name} is no {_NAMES[kind]}")
     if kind is float and not isfinite(value):

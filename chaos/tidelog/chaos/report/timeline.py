@@ -18,7 +18,7 @@ from tidelog.chaos.report.canvas import (
 from tidelog.chaos.report.frames import TITLE_PX
 from tidelog.chaos.report.lanes import metadata_lanes, node_lanes
 from tidelog.chaos.report.load_charts import latency_chart, rate_chart
-from tidelog.chaos.report.markup import NOTHING, Markup, element, joined, text
+from tidelog.chaos.report.markup import NOTHING, Markup, element, join, text
 from tidelog.chaos.report.offsets_chart import offsets_chart
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.scales import Scale, time_label, time_ticks
@@ -99,7 +99,7 @@ def _veils(shown: Figure, bottom: float) -> Markup:
         return NOTHING
     extents = [(shown.time.at(b.began_s), shown.time.at(story.end_of(b))) for b in bands]
     top = _AXIS_PX + TITLE_PX + 6
-    return joined(bars([extent], top=top, height=bottom - top, class_="veil") for extent in extents)
+    return join(bars([extent], top=top, height=bottom - top, class_="veil") for extent in extents)
 
 
 def _time_axis(shown: Figure, bottom: float) -> Markup:
@@ -111,7 +111,7 @@ def _time_axis(shown: Figure, bottom: float) -> Markup:
             label(x, _AXIS_PX - 8, words, class_="tick middle"),
             label(x, bottom + 14, words, class_="tick middle"),
         ]
-    return joined(parts)
+    return join(parts)
 
 
 def _anomalies(shown: Figure, bottom: float) -> Markup:
@@ -127,4 +127,4 @@ def _anomalies(shown: Figure, bottom: float) -> Markup:
             named.append(x)
             parts.append(element("circle", cx=x, cy=_AXIS_PX + 3, r=7.5, class_="anomaly"))
             parts.append(label(x, _AXIS_PX + 6.5, f"{number}", class_="anomaly middle"))
-    return joined(parts)
+    return join(parts)

@@ -8,6 +8,6 @@ storms, starvation       many faults at once, and a machine that is busy
 clients, hostile, foreign, strangers   old clients, hostile callers, nodes of other clusters
 control                  no fault at all: any anomaly here is wrong without one
 
-A new one: `@scenario("F99")` over `async def its_name(scene)` with its claim as docstring, in the
+A new one: `@scenario("F99")` over `async def its_name(run)` with its claim as docstring, in the
 file of its kind or a new one, then `make docs`. Nothing else lists it.
 """

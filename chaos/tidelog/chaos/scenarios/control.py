@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 
 
 @scenario("control", Needs(runs_on=SOCKETS_ONLY))
-async def no_fault(scene: Scene) -> None:
+async def no_fault(run: ScenarioRun) -> None:
     """Nothing strikes: everything is acknowledged, read, and the same everywhere."""
-    before = scene.now
-    await scene.last(scene.cluster.load_s, scene.cluster.load_s)
-    scene.promise(scene.now == before, "leader, ISR and epochs stay as they are")
-    await scene.acknowledged_again()
+    before = run.now
+    await run.last(run.cluster.load_s, run.cluster.load_s)
+    run.promise(run.now == before, "leader, ISR and epochs stay as they are")
+    await run.acknowledged_again()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.log.checkpoints import (
     CHECKPOINT_FILE,
     CLEAN_FILE,
@@ -25,62 +25,62 @@ SEGMENTS_MIN = 4
 
 
 @scenario("F32", Needs(runs_on=SIM_ONLY, is_flushed=False))
-async def torn_write(scene: Scene) -> None:
+async def torn_write(run: ScenarioRun) -> None:
     """The power goes and tears the last write: the longest valid prefix stays, all else returns."""
     for _ in range(TORN_TRIES_MAX):
-        await scene.last(0.5, 1.5)
-        victim = scene.one_of(scene.now.replicas)
-        await scene.cut_power(victim)
-        await scene.start(victim)
-        await scene.must_come(partial(scene.is_open, victim), "the log opened")
-        await scene.must_come(scene.machines.has_recovered, "in sync again")
-        if _torn_starts(scene):
+        await run.last(0.5, 1.5)
+        victim = run.one_of(run.now.replicas)
+        await run.cut_power(victim)
+        await run.start(victim)
+        await run.must_come(partial(run.is_open, victim), "the log opened")
+        await run.must_come(run.machines.has_recovered, "in sync again")
+        if _torn_starts(run):
             break
-    scene.expect(_torn_starts(scene), "a torn write was cut off")
-    scene.promise(not scene.logged_here("log damaged"), "which is no damage")
+    run.expect(_torn_starts(run), "a torn write was cut off")
+    run.promise(not run.logged_here("log damaged"), "which is no damage")
 
 
-def _torn_starts(scene: Scene) -> int:
+def _torn_starts(run: ScenarioRun) -> int:
     """Starts of the story's replicas that truncated a torn write."""
     opened = [
         line
-        for line in scene.logged("log opened")
-        if str(line.fields["directory"]).endswith(f"/{scene.topic}-0")
+        for line in run.find_log_lines("log opened")
+        if str(line.fields["directory"]).endswith(f"/{run.topic}-0")
     ]
     return sum(int(line.fields["truncated_bytes"]) > 0 for line in opened)
 
 
 @scenario("F33", Needs(is_damaging=True))
-async def bit_flip_in_log(scene: Scene) -> None:
+async def bit_flip_in_log(run: ScenarioRun) -> None:
     """A bit flips in a committed batch, of a follower, of the leader: not served, and healed."""
-    leader, (follower, bystander) = scene.cast()
-    await scene.comes(lambda: scene.high_watermark(follower) > 0, "something is committed")
+    leader, (follower, bystander) = run.cast()
+    await run.comes(lambda: run.high_watermark(follower) > 0, "something is committed")
     for victim in (follower, leader):
-        await scene.last(0.5, 1.5)
-        path, byte = scene.files(victim, LOG)[0], HEADER_BYTES + 9
-        scene.expect(scene.length(victim, path) > byte, "a batch to damage")
-        whole = scene.content(victim, path)[byte]
-        await scene.flip(victim, path, byte)
-        await scene.must_come(
-            partial(scene.logged_here, "log damaged", victim), "a replica found its log damaged"
+        await run.last(0.5, 1.5)
+        path, byte = run.files(victim, LOG)[0], HEADER_BYTES + 9
+        run.expect(run.length(victim, path) > byte, "a batch to damage")
+        whole = run.content(victim, path)[byte]
+        await run.flip(victim, path, byte)
+        await run.must_come(
+            partial(run.logged_here, "log damaged", victim), "a replica found its log damaged"
         )
-        await scene.must_come(
-            partial(_has_healed, scene, victim, path, byte, whole), "a replica healed"
+        await run.must_come(
+            partial(_has_healed, run, victim, path, byte, whole), "a replica healed"
         )
-        await scene.in_sync()
-    scene.promise(not scene.logged_here("log damaged", bystander), "no other")
+        await run.in_sync()
+    run.promise(not run.logged_here("log damaged", bystander), "no other")
 
 
-def _has_healed(scene: Scene, victim: int, path: str, byte: int, whole: int) -> bool:
-    is_right = scene.content(victim, path)[byte : byte + 1] == bytes([whole])
-    return is_right and scene.is_in_sync(victim) and victim not in scene.now.damaged
+def _has_healed(run: ScenarioRun, victim: int, path: str, byte: int, whole: int) -> bool:
+    is_right = run.content(victim, path)[byte : byte + 1] == bytes([whole])
+    return is_right and run.is_in_sync(victim) and victim not in run.now.damaged
 
 
 @scenario("F34", Needs(segment_bytes=1500, is_damaging=True))
-async def spoilt_files(scene: Scene) -> None:
+async def spoilt_files(run: ScenarioRun) -> None:
     """Each kind of file beside the log is lost, then damaged: it is rebuilt from the log."""
-    leader, (victim, _) = scene.cast()
-    await scene.comes(lambda: len(scene.files(victim, SNAPSHOT)) > 1, "snapshots")
+    leader, (victim, _) = run.cast()
+    await run.comes(lambda: len(run.files(victim, SNAPSHOT)) > 1, "snapshots")
     beside, known = (*MADE_AGAIN, METADATA_FILE), (CHECKPOINT_FILE,)
     for kinds, is_lost in (
         (beside, True),
@@ -88,61 +88,61 @@ async def spoilt_files(scene: Scene) -> None:
         (known, True),
         (known, False),
     ):
-        await scene.last(0.5, 1.0)
-        await _end(scene, victim, is_clean=kinds is not known)
-        scene.expect(all(scene.files(victim, kind) for kind in kinds), f"files of {kinds}")
-        paths = [path for kind in kinds for path in _some(scene, scene.files(victim, kind))]
+        await run.last(0.5, 1.0)
+        await _end(run, victim, is_clean=kinds is not known)
+        run.expect(all(run.files(victim, kind) for kind in kinds), f"files of {kinds}")
+        paths = [path for kind in kinds for path in _some(run, run.files(victim, kind))]
         for path in paths:
-            await _spoil(scene, victim, path, is_lost=is_lost)
-        await scene.start(victim)
-        await scene.in_sync()
-        await scene.must_come(partial(_are_read_again, scene, victim, paths), "files made again")
-    scene.promise(not scene.logged_here("log damaged"), "the log itself was whole")
-    await scene.stop(leader)
-    await scene.acknowledged_again()
-    await scene.start(leader)
+            await _spoil(run, victim, path, is_lost=is_lost)
+        await run.start(victim)
+        await run.in_sync()
+        await run.must_come(partial(_are_read_again, run, victim, paths), "files made again")
+    run.promise(not run.logged_here("log damaged"), "the log itself was whole")
+    await run.stop(leader)
+    await run.acknowledged_again()
+    await run.start(leader)
 
 
-def _some(scene: Scene, paths: list[str]) -> list[str]:
-    return scene.shuffled(paths)[:SPOILT_MAX]
+def _some(run: ScenarioRun, paths: list[str]) -> list[str]:
+    return run.shuffled(paths)[:SPOILT_MAX]
 
 
-async def _end(scene: Scene, victim: int, *, is_clean: bool) -> None:
+async def _end(run: ScenarioRun, victim: int, *, is_clean: bool) -> None:
     if is_clean:
-        await scene.stop(victim)
+        await run.stop(victim)
     else:
-        await scene.kill(victim)
-        await scene.comes(partial(scene.is_out, victim), "it left the ISR")
+        await run.kill(victim)
+        await run.comes(partial(run.is_out, victim), "it left the ISR")
 
 
-async def _spoil(scene: Scene, victim: int, path: str, *, is_lost: bool) -> None:
+async def _spoil(run: ScenarioRun, victim: int, path: str, *, is_lost: bool) -> None:
     if is_lost:
-        await scene.vanish(victim, path)
+        await run.vanish(victim, path)
     else:
-        await scene.flip(victim, path, scene.random.randrange(0, scene.length(victim, path)))
+        await run.flip(victim, path, run.random.randrange(0, run.length(victim, path)))
 
 
-def _are_read_again(scene: Scene, victim: int, spoilt: list[str]) -> bool:
+def _are_read_again(run: ScenarioRun, victim: int, spoilt: list[str]) -> bool:
     """Files that only a start reads. Wrong indexes may stay: look-ups do not believe them (I26)."""
     topic_ids = [path for path in spoilt if path.endswith(METADATA_FILE)]
     checkpoints = [path for path in spoilt if path.endswith(CHECKPOINT_FILE)]
-    return all(decode_topic_id(scene.content(victim, path)) for path in topic_ids) and all(
-        decode_checkpoint(scene.content(victim, path)) for path in checkpoints
+    return all(decode_topic_id(run.content(victim, path)) for path in topic_ids) and all(
+        decode_checkpoint(run.content(victim, path)) for path in checkpoints
     )
 
 
 @scenario("F35", Needs(runs_on=SIM_ONLY, segment_bytes=800, is_damaging=True))
-async def missing_segment(scene: Scene) -> None:
+async def missing_segment(run: ScenarioRun) -> None:
     """A segment in the middle is missing at a start: it is reported, and fetched, without a gap."""
-    _, (victim, _) = scene.cast()
-    await scene.comes(lambda: len(scene.files(victim, LOG)) >= SEGMENTS_MIN, "segments")
-    await scene.kill(victim)
-    await scene.vanish(victim, scene.one_of(scene.files(victim, LOG)[1:-2]))
-    await scene.start(victim)
-    await scene.must_come(partial(scene.logged_here, "log damaged", victim), "damage was told")
-    scene.load.is_held = True  # Where fetches are small it may never catch up else.
-    await scene.must_come(
-        lambda: scene.is_in_sync(victim) and victim not in scene.now.damaged, "it healed"
+    _, (victim, _) = run.cast()
+    await run.comes(lambda: len(run.files(victim, LOG)) >= SEGMENTS_MIN, "segments")
+    await run.kill(victim)
+    await run.vanish(victim, run.one_of(run.files(victim, LOG)[1:-2]))
+    await run.start(victim)
+    await run.must_come(partial(run.logged_here, "log damaged", victim), "damage was told")
+    run.load.is_held = True  # Where fetches are small it may never catch up else.
+    await run.must_come(
+        lambda: run.is_in_sync(victim) and victim not in run.now.damaged, "it healed"
     )
-    scene.load.is_held = False
-    await scene.in_sync()
+    run.load.is_held = False
+    await run.in_sync()

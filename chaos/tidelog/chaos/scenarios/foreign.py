@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidelog.chaos.scenarios.controllers import decides, follows, quorum, takes_over, writes_go_on
 from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers
 from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
-from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scenario_run import ScenarioRun, UnsupportedFaultError
 
 REFUSED = "a node of another cluster was refused: check addresses and cluster.id"
 LIVES = 2
@@ -16,73 +16,73 @@ FORGED_FULL = 300
 
 
 @scenario("foreign", Needs(runs_on=SOCKETS_ONLY, has_separate_controllers=False))
-async def foreign_node(scene: Scene) -> None:
+async def foreign_node(run: ScenarioRun) -> None:
     """A node of another cluster, with a log that is alike and ahead, takes a voter's address.
 
     The two others elect, decide and keep all there is, also when they start beside it; then their
     own third node comes back.
     """
-    strangers = _strangers(scene)
-    await scene.last(0.5, 1.5)
-    victim, others = await quorum(scene)
-    offset = scene.image.offset
-    await scene.kill(victim)
-    scene.strike("foreign_node", f"in the place of node {victim}", victim)
+    strangers = _strangers(run)
+    await run.last(0.5, 1.5)
+    victim, others = await quorum(run)
+    offset = run.image.offset
+    await run.kill(victim)
+    run.strike("foreign_node", f"in the place of node {victim}", victim)
     await strangers.start_foreign(victim)
-    await takes_over(scene, others)
-    await decides(scene)
-    await scene.kill(*others)
-    for node_id in scene.shuffled(others):
-        await scene.start(node_id)
-        await scene.last(0.0, 0.5)
-    await takes_over(scene, others)
-    await decides(scene)
-    await scene.acknowledged_again()
-    await writes_go_on(scene, BESIDE_S)
-    scene.promise(scene.image.offset >= offset, f"metadata up to {offset} is there")
-    scene.expect(await strangers.stop_foreign(victim), "the stranger was there all the while")
-    scene.over("foreign_node", f"in the place of node {victim}", victim)
+    await takes_over(run, others)
+    await decides(run)
+    await run.kill(*others)
+    for node_id in run.shuffled(others):
+        await run.start(node_id)
+        await run.last(0.0, 0.5)
+    await takes_over(run, others)
+    await decides(run)
+    await run.acknowledged_again()
+    await writes_go_on(run, BESIDE_S)
+    run.promise(run.image.offset >= offset, f"metadata up to {offset} is there")
+    run.expect(await strangers.stop_foreign(victim), "the stranger was there all the while")
+    run.over("foreign_node", f"in the place of node {victim}", victim)
     for node_id in others:
-        lines = len(scene.logged(REFUSED, node_id))
-        scene.expect(lines, f"node {node_id} met the stranger")
-        scene.promise(lines <= LIVES, f"node {node_id} reported it in {lines} lines")
-    await scene.start(victim)
-    await follows(scene, victim)
-    await decides(scene)
-    await scene.in_sync()
+        lines = len(run.find_log_lines(REFUSED, node_id))
+        run.expect(lines, f"node {node_id} met the stranger")
+        run.promise(lines <= LIVES, f"node {node_id} reported it in {lines} lines")
+    await run.start(victim)
+    await follows(run, victim)
+    await decides(run)
+    await run.in_sync()
 
 
 @scenario("forged", Needs(runs_on=SOCKETS_ONLY))
-async def forged_raft(scene: Scene) -> None:
+async def forged_raft(run: ScenarioRun) -> None:
     """Raft messages in a voter's name, terms from nowhere first, cost the quorum an election.
 
     It goes on, also when all are killed and start again.
     """
-    strangers = _strangers(scene)
-    await scene.last(0.5, 1.5)
-    controller, others = await quorum(scene)
+    strangers = _strangers(run)
+    await run.last(0.5, 1.5)
+    controller, others = await quorum(run)
     voters = [controller, *others]
-    count = FORGED_FULL if scene.cluster.is_full else FORGED
+    count = FORGED_FULL if run.cluster.is_full else FORGED
     for messages, leaps in ((LEAPS, LEAPS), (count, 0)):
-        scene.strike("forged_raft", f"{messages} messages, {leaps} leaps")
-        taken = await strangers.forge_raft(random=scene.random, messages=messages, leaps=leaps)
-        scene.over("forged_raft", f"{messages} messages, {leaps} leaps")
-        scene.expect(taken, "voters took some of them")
-        scene.facts[f"forged, of {messages}"] = f"{taken} taken"
-        await takes_over(scene, voters)
-        await decides(scene)
-        await scene.kill(*voters)
-        for node_id in scene.shuffled(voters):
-            await scene.start(node_id)
-        await takes_over(scene, voters)
-        await decides(scene)
+        run.strike("forged_raft", f"{messages} messages, {leaps} leaps")
+        taken = await strangers.forge_raft(random=run.random, messages=messages, leaps=leaps)
+        run.over("forged_raft", f"{messages} messages, {leaps} leaps")
+        run.expect(taken, "voters took some of them")
+        run.facts[f"forged, of {messages}"] = f"{taken} taken"
+        await takes_over(run, voters)
+        await decides(run)
+        await run.kill(*voters)
+        for node_id in run.shuffled(voters):
+            await run.start(node_id)
+        await takes_over(run, voters)
+        await decides(run)
         for node_id in voters:
-            await follows(scene, node_id)
-    await scene.in_sync()
-    await scene.acknowledged_again()
+            await follows(run, node_id)
+    await run.in_sync()
+    await run.acknowledged_again()
 
 
-def _strangers(scene: Scene) -> Strangers:
-    if not isinstance(scene.cluster, HasStrangers):
+def _strangers(run: ScenarioRun) -> Strangers:
+    if not isinstance(run.cluster, HasStrangers):
         raise UnsupportedFaultError("only processes have ports that strangers reach")
-    return scene.cluster.strangers
+    return run.cluster.strangers

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers, Vitals
 from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
-from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scenario_run import ScenarioRun, UnsupportedFaultError
 from tidelog.chaos.workloads.tally import Tally
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.unread_responses import UnreadLimits
@@ -48,138 +48,138 @@ _P99 = 0.99
 
 
 @scenario("F55", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT))
-async def malformed_requests(scene: Scene) -> None:
+async def malformed_requests(run: ScenarioRun) -> None:
     """A million malformed requests and raw bytes change nothing, stop nothing, and stay with none.
 
     Each is answered with a typed error, within a bound, while clients go on.
     """
-    strangers, seed = _strangers(scene), scene.random.randrange(0, 2**32)
-    before = scene.image
-    scene.cluster.count("malformed", f"seed {seed}")
+    strangers, seed = _strangers(run), run.random.randrange(0, 2**32)
+    before = run.image
+    run.cluster.count("malformed", f"seed {seed}")
     warm_up, place = await strangers.send_malformed(seed=seed, first=0, requests=WARM_UP)
-    settled = _vitals(scene, strangers)
+    settled = _vitals(run, strangers)
     tallies = [warm_up]
     connections = 0
-    malformed, noisy = FULL_ROUND if scene.cluster.is_full else REDUCED_ROUND
-    for _ in scene.rounds(reduced=1, full=10):
+    malformed, noisy = FULL_ROUND if run.cluster.is_full else REDUCED_ROUND
+    for _ in run.rounds(reduced=1, full=10):
         (sent, place), noise = await asyncio.gather(
             strangers.send_malformed(seed=seed, first=place, requests=malformed),
             strangers.make_noise(seed=seed, first=connections, connections=noisy),
         )
         connections += noisy
         tallies += [sent, noise]
-        scene.facts["malformed requests"] = f"{sum(one.requests for one in tallies):,}"
-        scene.facts["noisy connections"] = f"{connections:,}"
+        run.facts["malformed requests"] = f"{sum(one.requests for one in tallies):,}"
+        run.facts["noisy connections"] = f"{connections:,}"
         shed, calls = (sum(getattr(one, name) for one in tallies) for name in ("shed", "calls"))
-        scene.facts["calls shed by full queues"] = f"{shed:,} of {calls:,}"
-        scene.promise(shed <= SHED_SHARE_MAX * calls, f"{shed} of {calls} calls were shed")
+        run.facts["calls shed by full queues"] = f"{shed:,} of {calls:,}"
+        run.promise(shed <= SHED_SHARE_MAX * calls, f"{shed} of {calls} calls were shed")
         decided = sum(one.decided for one in tallies)
-        scene.facts["looked into by controllers"] = f"{decided:,}"
-        scene.expect(decided, "controllers looked further than at the cluster's id")
-        _all_is_well(scene, [sent, noise])
-        await scene.acknowledged_again()
-    scene.cluster.over("malformed", f"seed {seed}")
-    _all_is_well(scene, tallies)
-    await _is_as_before(scene, strangers, before, settled)
+        run.facts["looked into by controllers"] = f"{decided:,}"
+        run.expect(decided, "controllers looked further than at the cluster's id")
+        _all_is_well(run, [sent, noise])
+        await run.acknowledged_again()
+    run.cluster.over("malformed", f"seed {seed}")
+    _all_is_well(run, tallies)
+    await _is_as_before(run, strangers, before, settled)
 
 
 @scenario("F56", Needs(runs_on=SOCKETS_ONLY))
-async def oversized_requests(scene: Scene) -> None:
+async def oversized_requests(run: ScenarioRun) -> None:
     """Requests for too much are refused with a definite error, in bounded memory."""
-    strangers, before = _strangers(scene), scene.image
-    settled = _vitals(scene, strangers)
-    for _ in scene.rounds(reduced=1, full=10):
-        scene.cluster.count("oversized")
+    strangers, before = _strangers(run), run.image
+    settled = _vitals(run, strangers)
+    for _ in run.rounds(reduced=1, full=10):
+        run.cluster.count("oversized")
         tally = await strangers.ask_too_much()
-        scene.cluster.over("oversized")
-        scene.facts["oversized requests"] = f"{tally.requests}"
-        _all_is_well(scene, [tally])
-        await scene.acknowledged_again()
+        run.cluster.over("oversized")
+        run.facts["oversized requests"] = f"{tally.requests}"
+        _all_is_well(run, [tally])
+        await run.acknowledged_again()
     peak = max(
         strangers.vitals(node_id).peak_rss_bytes - vitals.rss_bytes
         for node_id, vitals in settled.items()
     )
-    scene.facts["peak of memory above before"] = f"{peak / MIB:.0f} MiB"
-    scene.promise(peak <= PEAK_BYTES_MAX, f"a node took {peak / MIB:.0f} MiB more at its peak")
-    await _is_as_before(scene, strangers, before, settled)
+    run.facts["peak of memory above before"] = f"{peak / MIB:.0f} MiB"
+    run.promise(peak <= PEAK_BYTES_MAX, f"a node took {peak / MIB:.0f} MiB more at its peak")
+    await _is_as_before(run, strangers, before, settled)
 
 
 @scenario("F58", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT))
-async def slow_loris(scene: Scene) -> None:
+async def slow_loris(run: ScenarioRun) -> None:
     """Two thousand connections that say nothing, or half of a greeting: clients go on, they go."""
-    strangers, before = _strangers(scene), scene.image
-    settled = _vitals(scene, strangers)
-    await scene.last(3.0, 3.0)
-    began_s = scene.now_s
-    usual_s = _p99_s(scene, since_s=began_s - 3.0)
-    for _ in scene.rounds(reduced=1, full=5):
-        scene.cluster.count("slow-loris", f"{OPEN_CONNECTIONS} connections")
+    strangers, before = _strangers(run), run.image
+    settled = _vitals(run, strangers)
+    await run.last(3.0, 3.0)
+    began_s = run.now_s
+    usual_s = _p99_s(run, since_s=began_s - 3.0)
+    for _ in run.rounds(reduced=1, full=5):
+        run.cluster.count("slow-loris", f"{OPEN_CONNECTIONS} connections")
         tally = await strangers.connect_and_wait(connections=OPEN_CONNECTIONS)
-        scene.cluster.over("slow-loris", f"{OPEN_CONNECTIONS} connections")
-        _all_is_well(scene, [tally])
-        scene.expect(tally.requests == OPEN_CONNECTIONS, "all were connected")
-    then_s = _p99_s(scene, since_s=began_s)
-    scene.facts["p99 of sends before"] = f"{usual_s * 1000:.0f} ms"
-    scene.facts["p99 of sends while strangers wait"] = f"{then_s * 1000:.0f} ms"
+        run.cluster.over("slow-loris", f"{OPEN_CONNECTIONS} connections")
+        _all_is_well(run, [tally])
+        run.expect(tally.requests == OPEN_CONNECTIONS, "all were connected")
+    then_s = _p99_s(run, since_s=began_s)
+    run.facts["p99 of sends before"] = f"{usual_s * 1000:.0f} ms"
+    run.facts["p99 of sends while strangers wait"] = f"{then_s * 1000:.0f} ms"
     limit_s = max(P99_TIMES_MAX * usual_s, P99_S_MAX)
-    scene.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
-    await _is_as_before(scene, strangers, before, settled)
+    run.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
+    await _is_as_before(run, strangers, before, settled)
 
 
 @scenario("unread", Needs(runs_on=SOCKETS_ONLY, settings=FORGETFUL))
-async def unread_answers(scene: Scene) -> None:
+async def unread_answers(run: ScenarioRun) -> None:
     """300 fetches of 8 MiB that nobody reads: memory stays bounded, clients go on, they are cut."""
-    strangers = _strangers(scene)
-    await scene.last(3.0, 3.0)
-    began_s = scene.now_s
-    usual_s = _p99_s(scene, since_s=began_s - 3.0)
-    for _ in scene.rounds(reduced=1, full=5):
-        scene.cluster.count("unread", f"{UNREAD_CALLS} fetches")
+    strangers = _strangers(run)
+    await run.last(3.0, 3.0)
+    began_s = run.now_s
+    usual_s = _p99_s(run, since_s=began_s - 3.0)
+    for _ in run.rounds(reduced=1, full=5):
+        run.cluster.count("unread", f"{UNREAD_CALLS} fetches")
         unread = await strangers.leave_unread(calls=UNREAD_CALLS, within_s=15 * UNREAD_TIMEOUT_S)
-        scene.cluster.over("unread", f"{UNREAD_CALLS} fetches")
-        scene.facts["peak of memory above before"] = f"{unread.peak_bytes / MIB:.0f} MiB"
-        scene.facts["growth of memory"] = f"{unread.left_bytes / MIB:.0f} MiB"
-        scene.facts["answers that waited"] = f"{unread.held_bytes / MIB:.0f} MiB"
-        scene.expect(unread.held_bytes >= HELD_BYTES_MIN, "answers waited to be read")
+        run.cluster.over("unread", f"{UNREAD_CALLS} fetches")
+        run.facts["peak of memory above before"] = f"{unread.peak_bytes / MIB:.0f} MiB"
+        run.facts["growth of memory"] = f"{unread.left_bytes / MIB:.0f} MiB"
+        run.facts["answers that waited"] = f"{unread.held_bytes / MIB:.0f} MiB"
+        run.expect(unread.held_bytes >= HELD_BYTES_MIN, "answers waited to be read")
         held = f"{unread.held_bytes / MIB:.0f} MiB of answers waited"
-        scene.promise(unread.held_bytes <= HELD_BYTES_MAX, held)
+        run.promise(unread.held_bytes <= HELD_BYTES_MAX, held)
         grown = f"memory grew by {unread.peak_bytes / MIB:.0f} MiB"
-        scene.promise(unread.peak_bytes <= UNREAD_BYTES_MAX, grown)
+        run.promise(unread.peak_bytes <= UNREAD_BYTES_MAX, grown)
         all_closed = unread.closed == unread.connections
-        scene.promise(all_closed, f"{unread.closed} of {unread.connections} were hung up on")
-        await scene.acknowledged_again()
-    then_s = _p99_s(scene, since_s=began_s)
-    scene.facts["p99 of sends before"] = f"{usual_s * 1000:.0f} ms"
-    scene.facts["p99 of sends while answers lie unread"] = f"{then_s * 1000:.0f} ms"
+        run.promise(all_closed, f"{unread.closed} of {unread.connections} were hung up on")
+        await run.acknowledged_again()
+    then_s = _p99_s(run, since_s=began_s)
+    run.facts["p99 of sends before"] = f"{usual_s * 1000:.0f} ms"
+    run.facts["p99 of sends while answers lie unread"] = f"{then_s * 1000:.0f} ms"
     limit_s = max(P99_TIMES_MAX * usual_s, P99_S_MAX)
-    scene.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
+    run.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
 
 
-def _strangers(scene: Scene) -> Strangers:
-    if not isinstance(scene.cluster, HasStrangers):
+def _strangers(run: ScenarioRun) -> Strangers:
+    if not isinstance(run.cluster, HasStrangers):
         raise UnsupportedFaultError("only a cluster of processes has ports for strangers")
-    return scene.cluster.strangers
+    return run.cluster.strangers
 
 
-def _vitals(scene: Scene, strangers: Strangers) -> dict[int, Vitals]:
-    return {node_id: strangers.vitals(node_id) for node_id in scene.cluster.node_ids}
+def _vitals(run: ScenarioRun, strangers: Strangers) -> dict[int, Vitals]:
+    return {node_id: strangers.vitals(node_id) for node_id in run.cluster.node_ids}
 
 
-def _all_is_well(scene: Scene, tallies: Sequence[Tally]) -> None:
+def _all_is_well(run: ScenarioRun, tallies: Sequence[Tally]) -> None:
     findings = [finding for one in tallies for finding in one.findings]
     count = sum(one.findings_count for one in tallies)
-    scene.promise(not count, f"{count} requests were not answered well: {findings[:5]}")
-    failed = scene.logged("request failed")
-    scene.promise(not failed, f"handlers failed: {failed[:3]}")
+    run.promise(not count, f"{count} requests were not answered well: {findings[:5]}")
+    failed = run.find_log_lines("request failed")
+    run.promise(not failed, f"handlers failed: {failed[:3]}")
 
 
 async def _is_as_before(
-    scene: Scene, strangers: Strangers, before: MetadataImage, settled: Mapping[int, Vitals]
+    run: ScenarioRun, strangers: Strangers, before: MetadataImage, settled: Mapping[int, Vitals]
 ) -> None:
     """Metadata, processes, memory and connections."""
-    await scene.cluster.look()
-    now = scene.image
-    scene.promise(_essence(now) == _essence(before), f"metadata is {now}, was {before}")
+    await run.cluster.look()
+    now = run.image
+    run.promise(_essence(now) == _essence(before), f"metadata is {now}, was {before}")
 
     def has_few_connections() -> bool:
         return all(
@@ -187,13 +187,13 @@ async def _is_as_before(
             for node_id, one in settled.items()
         )
 
-    await scene.must_come(has_few_connections, "connections are closed", within_s=SETTLED_S_MAX)
-    vitals = _vitals(scene, strangers)
+    await run.must_come(has_few_connections, "connections are closed", within_s=SETTLED_S_MAX)
+    vitals = _vitals(run, strangers)
     are_same = all(vitals[node_id].pid == one.pid for node_id, one in settled.items())
-    scene.promise(are_same, "no process ended")
+    run.promise(are_same, "no process ended")
     growth = max(vitals[one].rss_bytes - settled[one].rss_bytes for one in settled)
-    scene.facts["growth of memory"] = f"{growth / MIB:.0f} MiB"
-    scene.promise(growth <= GROWTH_BYTES_MAX, f"a node's memory grew by {growth / MIB:.0f} MiB")
+    run.facts["growth of memory"] = f"{growth / MIB:.0f} MiB"
+    run.promise(growth <= GROWTH_BYTES_MAX, f"a node's memory grew by {growth / MIB:.0f} MiB")
 
 
 def _essence(image: MetadataImage) -> MetadataImage:
@@ -201,14 +201,14 @@ def _essence(image: MetadataImage) -> MetadataImage:
     return replace(image, offset=0, next_producer_id=0)
 
 
-def _p99_s(scene: Scene, *, since_s: float) -> float:
+def _p99_s(run: ScenarioRun, *, since_s: float) -> float:
     """The 99th percentile of sends that began since then and were acknowledged."""
-    took = sorted(_durations_s(scene, since_s))
-    scene.expect(took, "sends to measure")
+    took = sorted(_durations_s(run, since_s))
+    run.expect(took, "sends to measure")
     return took[int(len(took) * _P99)]
 
 
-def _durations_s(scene: Scene, since_s: float) -> Iterable[float]:
-    for send in reversed(scene.cluster.history.sends):
+def _durations_s(run: ScenarioRun, since_s: float) -> Iterable[float]:
+    for send in reversed(run.cluster.history.sends):
         if send.invoked_s >= since_s and send.ended_s is not None:
             yield send.ended_s - send.invoked_s

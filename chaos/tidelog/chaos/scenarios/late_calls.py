@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
-from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
+from tidelog.chaos.story.scenario_run import ON_THE_WAY_S, ScenarioRun, UnsupportedFaultError
 
 ACKNOWLEDGED_WITHOUT_IT_MIN = 5
 HEARTBEATS_MAX = 1_000
@@ -36,85 +36,83 @@ class CallHolder(Protocol):
 
 
 @scenario("late-isr-attempt", Needs(runs_on=SIM_ONLY))
-async def late_isr_attempt(scene: Scene) -> None:
+async def late_isr_attempt(run: ScenarioRun) -> None:
     """An ISR change arrives after its leader was refused another: it is refused, none is lost.
 
     By the controller that said no, and by the next one.
     """
     for is_replaced in (False, True):
-        await _late_once(scene, is_replaced=is_replaced)
+        await _late_once(run, is_replaced=is_replaced)
 
 
-async def _late_once(scene: Scene, *, is_replaced: bool) -> None:
-    holder = scene.cluster
+async def _late_once(run: ScenarioRun, *, is_replaced: bool) -> None:
+    holder = run.cluster
     if not isinstance(holder, CallHolder):
         raise UnsupportedFaultError("only a simulated network holds single calls")
-    await scene.last(0.3, 1.0)
-    await scene.comes(
-        lambda: scene.is_led_by(scene.now.replicas[0]), "no leadership is to be moved back"
-    )
-    leader, (other, follower) = scene.cast()
-    registered = scene.image.brokers[follower].broker_epoch
-    paths = scene.between([leader], [follower])
-    await scene.cut(paths)
-    await scene.comes(partial(scene.is_out, follower), "it left the ISR")
-    scene.strike("hold_calls", f"node {follower} BrokerHeartbeat", follower)
+    await run.last(0.3, 1.0)
+    await run.comes(lambda: run.is_led_by(run.now.replicas[0]), "no leadership is to be moved back")
+    leader, (other, follower) = run.cast()
+    registered = run.image.brokers[follower].broker_epoch
+    paths = run.between([leader], [follower])
+    await run.cut(paths)
+    await run.comes(partial(run.is_out, follower), "it left the ISR")
+    run.strike("hold_calls", f"node {follower} BrokerHeartbeat", follower)
     silenced = holder.hold_calls(follower, "BrokerHeartbeat", most=HEARTBEATS_MAX)
-    scene.strike("hold_calls", f"node {leader} AlterPartition", leader)
+    run.strike("hold_calls", f"node {leader} AlterPartition", leader)
     # The third attempt comes 3.75 s after the first: no session is as long.
     change = holder.hold_calls(leader, "AlterPartition", most=2)
-    await scene.mend(paths)
-    await scene.comes(lambda: change.count, "its return is proposed, and the attempt is held")
-    asked_in = scene.now.partition_epoch
-    await scene.comes(partial(scene.is_fenced, follower), "it is fenced")
-    await scene.cut(paths)
-    await scene.comes(lambda: not scene.proposed_isr(leader), "a later attempt was refused")
-    at_least = scene.end(follower) + ACKNOWLEDGED_WITHOUT_IT_MIN
-    await scene.comes(
-        lambda: scene.high_watermark(leader) >= at_least, "records are acknowledged without it"
+    await run.mend(paths)
+    await run.comes(lambda: change.count, "its return is proposed, and the attempt is held")
+    asked_in = run.now.partition_epoch
+    await run.comes(partial(run.is_fenced, follower), "it is fenced")
+    await run.cut(paths)
+    await run.comes(lambda: not run.proposed_isr(leader), "a later attempt was refused")
+    at_least = run.end(follower) + ACKNOWLEDGED_WITHOUT_IT_MIN
+    await run.comes(
+        lambda: run.high_watermark(leader) >= at_least, "records are acknowledged without it"
     )
     if is_replaced:
-        await _replace_controller(scene)
+        await _replace_controller(run)
     holder.deliver_late(silenced)
-    scene.over("hold_calls", f"node {follower} BrokerHeartbeat", follower)
-    await scene.comes(lambda: scene.image.is_alive(follower), "it is heard of again")
-    scene.expect(
-        scene.image.brokers[follower].broker_epoch == registered, "it is the same incarnation"
-    )
-    scene.expect(scene.is_led_by(leader), "the leader is still the one that asked")
-    scene.expect(scene.now.partition_epoch == asked_in, "the ISR is still the one it was to change")
-    refused = _refused(scene, leader)
+    run.over("hold_calls", f"node {follower} BrokerHeartbeat", follower)
+    await run.comes(lambda: run.image.is_alive(follower), "it is heard of again")
+    run.expect(run.image.brokers[follower].broker_epoch == registered, "it is the same incarnation")
+    run.expect(run.is_led_by(leader), "the leader is still the one that asked")
+    run.expect(run.now.partition_epoch == asked_in, "the ISR is still the one it was to change")
+    refused = _count_refused(run, leader)
     holder.deliver_late(change)
-    scene.over("hold_calls", f"node {leader} AlterPartition", leader)
-    await scene.comes(
-        lambda: _refused(scene, leader) > refused or scene.is_in_sync(follower),
+    run.over("hold_calls", f"node {leader} AlterPartition", leader)
+    await run.comes(
+        lambda: _count_refused(run, leader) > refused or run.is_in_sync(follower),
         "a held attempt arrived",
     )
-    await scene.kill(leader, other)
-    await scene.last(scene.session_s + 1.0, scene.failover_s)
-    scene.promise(not scene.is_led_by(follower), "who lacks records does not lead")
-    await scene.mend(paths)
-    await scene.start(leader, other)
-    await scene.in_sync()
-    await scene.acknowledged_again()
+    await run.kill(leader, other)
+    await run.last(run.session_s + 1.0, run.failover_s)
+    run.promise(not run.is_led_by(follower), "who lacks records does not lead")
+    await run.mend(paths)
+    await run.start(leader, other)
+    await run.in_sync()
+    await run.acknowledged_again()
 
 
-def _refused(scene: Scene, leader: int) -> int:
-    lines = scene.logged("late attempt refused", request="AlterPartitionRequest", broker_id=leader)
+def _count_refused(run: ScenarioRun, leader: int) -> int:
+    lines = run.find_log_lines(
+        "late attempt refused", request="AlterPartitionRequest", broker_id=leader
+    )
     return len(lines)
 
 
-async def _replace_controller(scene: Scene) -> None:
+async def _replace_controller(run: ScenarioRun) -> None:
     """Another one is active, and the one before knows it."""
-    before = scene.cluster.controller_id
-    scene.expect(before is not None, "a controller is active")
-    others = [one for one in scene.cluster.controller_ids if one != before]
-    paths = scene.between([before or 0], others)
-    await scene.cut(paths)
-    await scene.comes(lambda: scene.cluster.controller_id in others, "another controller decides")
-    await scene.mend(paths)
-    await scene.comes(
-        lambda: len({scene.cluster.term(one) for one in scene.cluster.controller_ids}) == 1,
+    before = run.cluster.controller_id
+    run.expect(before is not None, "a controller is active")
+    others = [one for one in run.cluster.controller_ids if one != before]
+    paths = run.between([before or 0], others)
+    await run.cut(paths)
+    await run.comes(lambda: run.cluster.controller_id in others, "another controller decides")
+    await run.mend(paths)
+    await run.comes(
+        lambda: len({run.cluster.term(one) for one in run.cluster.controller_ids}) == 1,
         "all controllers know it",
     )
-    await scene.last(ON_THE_WAY_S, ON_THE_WAY_S)
+    await run.last(ON_THE_WAY_S, ON_THE_WAY_S)

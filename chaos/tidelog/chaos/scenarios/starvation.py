@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.starve import Starve
 from tidelog.chaos.story.scenario import Needs, scenario
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.history.history import ACKS_ALL, History
 
 SHARE = 0.1
@@ -15,30 +15,30 @@ FENCED = "silent brokers fenced"
 
 
 @scenario("starved", Needs(has_separate_controllers=False))
-async def starved_nodes(scene: Scene) -> None:
+async def starved_nodes(run: ScenarioRun) -> None:
     """Each node has a tenth of a processor: nobody is elected or fenced, every send ends well."""
-    await scene.last(0.5, 1.5)
-    await scene.cluster.look()
-    cluster, before = scene.cluster, scene.now
-    began, terms, fenced = len(cluster.history.sends), _terms(scene), len(scene.logged(FENCED))
-    async with lasting(scene, Starve(tuple(cluster.node_ids), SHARE)):
-        ends_s = scene.now_s + cluster.load_s
-        while scene.now_s < ends_s:
-            await scene.last(LOOK_S, LOOK_S)
+    await run.last(0.5, 1.5)
+    await run.cluster.look()
+    cluster, before = run.cluster, run.now
+    began, terms, fenced = len(cluster.history.sends), _terms(run), len(run.find_log_lines(FENCED))
+    async with lasting(run, Starve(tuple(cluster.node_ids), SHARE)):
+        ends_s = run.now_s + cluster.load_s
+        while run.now_s < ends_s:
+            await run.last(LOOK_S, LOOK_S)
             await cluster.look()
-    await scene.acknowledged_again()
-    fenced = len(scene.logged(FENCED)) - fenced
-    passed = {node_id: _terms(scene)[node_id] - term for node_id, term in terms.items()}
-    scene.facts["elections"] = str(max(passed.values()))
-    scene.facts["fenced"] = str(fenced)
-    scene.promise(not any(passed.values()), f"no controller is elected: terms passed {passed}")
-    scene.promise(not fenced, f"no live broker is fenced: {fenced} were")
-    scene.promise(scene.now.leader_epoch == before.leader_epoch, "the leader goes on leading")
-    scene.at_the_end(lambda history, _: _no_failed_send(history, began))
+    await run.acknowledged_again()
+    fenced = len(run.find_log_lines(FENCED)) - fenced
+    passed = {node_id: _terms(run)[node_id] - term for node_id, term in terms.items()}
+    run.facts["elections"] = str(max(passed.values()))
+    run.facts["fenced"] = str(fenced)
+    run.promise(not any(passed.values()), f"no controller is elected: terms passed {passed}")
+    run.promise(not fenced, f"no live broker is fenced: {fenced} were")
+    run.promise(run.now.leader_epoch == before.leader_epoch, "the leader goes on leading")
+    run.at_the_end(lambda history, _: _no_failed_send(history, began))
 
 
-def _terms(scene: Scene) -> dict[int, int]:
-    return {node_id: scene.cluster.term(node_id) for node_id in scene.cluster.controller_ids}
+def _terms(run: ScenarioRun) -> dict[int, int]:
+    return {node_id: run.cluster.term(node_id) for node_id in run.cluster.controller_ids}
 
 
 def _no_failed_send(history: History, began: int) -> tuple[bool, str]:

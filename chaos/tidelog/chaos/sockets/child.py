@@ -81,7 +81,7 @@ class Child:
         """Send a signal; nothing happens when it has ended."""
         self._process.send_signal(number)
 
-    async def ended(self, *, within_s: float) -> bool:
+    async def wait_ended(self, *, within_s: float) -> bool:
         """Wait for its end; False: it still runs."""
         try:
             async with asyncio.timeout(within_s):

@@ -134,12 +134,12 @@ class SocketCluster:
         if child is None:
             return
         child.close_stdin(guardian.KEEP if self._keep else b"")
-        if not await child.ended(within_s=CLOSE_S_MAX) or child.exit_code:
+        if not await child.wait_ended(within_s=CLOSE_S_MAX) or child.exit_code:
             raise ClusterError(f"something of {self.folder} outlives its run")
         for node in self._nodes.values():
-            await node.ended()
+            await node.wait_ended()
         if self._server is not None:
-            await self._server.child.ended(within_s=CLOSE_S_MAX)
+            await self._server.child.wait_ended(within_s=CLOSE_S_MAX)
 
     def keep(self) -> None:
         """Leave the folder there at the end; what lay on a tmpfs is gone all the same."""
@@ -284,8 +284,8 @@ class SocketCluster:
                         node_id: await inspector.peek(timeout_s=INSPECT_S_MAX)
                         for node_id, inspector in self._inspectors.items()
                     }
-                    told = {node_id: one for node_id, one in samples.items() if one is not None}
-                    if len(told) == len(samples) and is_so(told):
+                    answered = {node_id: one for node_id, one in samples.items() if one is not None}
+                    if len(answered) == len(samples) and is_so(answered):
                         return
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
@@ -317,7 +317,7 @@ class SocketCluster:
         ports = quiet_ports(Wiring.ports_needed(self.topology))
         self._wiring = wiring = Wiring(self.topology, HOST, ports)
         self._server = await Toxiproxy.start(self.folder, self._environment)
-        await self._server.populate(wiring.populated())
+        await self._server.populate(wiring.iterate_proxies())
         for node_id, node in self._nodes.items():
             node.config_path.write_text(self._config(node_id), encoding="utf-8")
             node.setup_path.write_text(self._setup(node_id).to_json(), encoding="utf-8")

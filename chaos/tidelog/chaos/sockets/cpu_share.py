@@ -55,7 +55,7 @@ def hold(pid: int, share: float, *, roots: Sequence[Path] = ROOTS) -> CpuShare:
         way = _way_of(root)
         if way is not None:
             with contextlib.suppress(OSError):
-                return CpuShare(pid, share, way, _grouped(root, pid, share, way))
+                return CpuShare(pid, share, way, _make_group(root, pid, share, way))
     stopping = asyncio.create_task(_stop_and_go(pid, share), name=f"starve-{pid}")
     return CpuShare(pid, share, "SIGSTOP", None, stopping)
 
@@ -70,7 +70,7 @@ def _way_of(root: Path) -> Way | None:
     return "cgroup v2" if "cpu" in controllers else None
 
 
-def _grouped(root: Path, pid: int, share: float, way: Way) -> Path:
+def _make_group(root: Path, pid: int, share: float, way: Way) -> Path:
     """A group of its own for the process. Errors: `OSError`, and nothing is left."""
     group = root / f"{PREFIX}{pid}"
     group.mkdir(exist_ok=True)

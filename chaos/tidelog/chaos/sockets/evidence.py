@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from tidelog.chaos.report.record import Anomaly, Band, RunRecord
+from tidelog.chaos.sockets.clients import SocketClients
 from tidelog.chaos.sockets.cluster import SETTINGS, SocketCluster
 from tidelog.chaos.sockets.recording import Recorder, load_points, since
 from tidelog.chaos.sockets.replica_files import Compared, ReplicaFiles
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.verdict import FAILED, Tally, tally, verdict_of
 from tidelog.chaos.sockets.watch import Watch
-from tidelog.chaos.sockets.world import SocketWorld
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.core.provenance import checked_out_commit, machine
 from tidelog.history.checks.availability import longest_silence_s
@@ -36,21 +36,21 @@ class Evidence:
     """Evidence of one run."""
 
     def __init__(
-        self, cluster: SocketCluster, world: SocketWorld, *, is_damage_expected: bool
+        self, cluster: SocketCluster, clients: SocketClients, *, is_damage_expected: bool
     ) -> None:
         self.anomalies: list[Anomaly] = []
         self.bands: list[Band] = []
         self.facts: dict[str, str] = {}
-        self.counts: dict[str, int] = judge(world.history)[1]
+        self.counts: dict[str, int] = judge(clients.history)[1]
         """Counts of the history, once it was judged."""
         self.rests: Sequence[tuple[float, float]] = ()
         """Times in which producers begin nothing."""
         self.round: Mapping[int, NodeSample | None] = {}
         """The newest samples."""
         self._cluster = cluster
-        self._world = world
+        self._clients = clients
         self._watch = Watch(report=self.report, is_damage_expected=is_damage_expected)
-        self._recorder = Recorder(world.topics[0].name, 0, cluster.topology.broker_ids)
+        self._recorder = Recorder(clients.topics[0].name, 0, cluster.topology.broker_ids)
         self._began_at = datetime.now(UTC)
         self._load_s = (cluster.now_s, cluster.now_s)
         self._complaints: list[Complaint] = []
@@ -84,7 +84,7 @@ class Evidence:
 
     def judge_history(self, *, is_read: bool) -> None:
         """Judge the history once every call has ended; losses count only if all was read."""
-        found, counts = judge(self._world.history)
+        found, counts = judge(self._clients.history)
         if is_read:
             self._complaints, self.counts = found, counts
         else:
@@ -103,7 +103,7 @@ class Evidence:
             data_dirs={one: self._cluster.data_dir(one) for one in brokers}, report=self.report
         )
         compared = await files.compare(
-            self._watch.newest, self._world.history, high_watermarks=self._watch.high_watermarks
+            self._watch.newest, self._clients.history, high_watermarks=self._watch.high_watermarks
         )
         for name, number in asdict(compared).items():
             self.facts[f"files: {name.replace('_', ' ')}"] = f"{number:,}"
@@ -121,12 +121,12 @@ class Evidence:
     @property
     def tally(self) -> Tally:
         """Counts of the history; complete once it was judged."""
-        return tally(self._world.history, self._complaints, self.counts)
+        return tally(self._clients.history, self._complaints, self.counts)
 
     def record(self, plan: RunPlan) -> RunRecord:
         """Everything, as its report draws it."""
         began_s, ended_s = self._load_s
-        sends = self._world.history.sends
+        sends = self._clients.history.sends
         interval_s, load = load_points(sends, began_s=began_s, ended_s=ended_s)
         record = RunRecord(
             scenario=plan.scenario_id,
@@ -140,7 +140,7 @@ class Evidence:
             command=plan.command,
             broker_ids=plan.topology.broker_ids,
             controller_ids=plan.topology.controller_ids,
-            partition=f"{self._world.topics[0].name}-0",
+            partition=f"{self._clients.topics[0].name}-0",
             settings=self._settings(),
             load_s=round(ended_s - began_s, 3),
             interval_s=interval_s,
@@ -151,14 +151,16 @@ class Evidence:
             partitions=self._recorder.partitions,
             load=load,
             anomalies=self.anomalies,
-            notes=self._world.notes,
+            notes=self._clients.notes,
             facts=self.facts,
         )
         return since(record, began_s)
 
     def _settings(self) -> dict[str, str]:
-        topic = self._world.topics[0].configs()
-        acks = ", ".join("all" if one.acks < 0 else str(one.acks) for one in self._world.producers)
+        topic = self._clients.topics[0].configs()
+        acks = ", ".join(
+            "all" if one.acks < 0 else str(one.acks) for one in self._clients.producers
+        )
         return {
             **{key: str(value) for key, value in {**SETTINGS, **topic}.items()},
             "producers": f"acks {acks}",
@@ -167,4 +169,4 @@ class Evidence:
     def _add(self, anomaly: Anomaly) -> None:
         if len(self.anomalies) < ANOMALIES_MAX or anomaly.kind == FAILED:
             self.anomalies.append(anomaly)
-            self._world.note("ANOMALY", f"{anomaly.kind}: {anomaly.what}")
+            self._clients.note("ANOMALY", f"{anomaly.kind}: {anomaly.what}")

@@ -13,7 +13,7 @@ import grpc
 import grpc.aio
 
 from tidelog.chaos.sockets.cluster import SocketCluster
-from tidelog.chaos.workloads.forged_raft import Aim, Random, forged, leap
+from tidelog.chaos.workloads.forged_raft import Aim, Random, forge, leap
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.hello import hello_of
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse
@@ -39,7 +39,7 @@ class Forger:
         async with grpc.aio.insecure_channel(self._cluster.address(receiver_id)) as channel:
             try:
                 aim = await self._aim(channel, sender_id, receiver_id)
-                message = (leap if is_leap else forged)(aim, self._random)
+                message = (leap if is_leap else forge)(aim, self._random)
                 await self._exchange(channel, message)
             except grpc.aio.AioRpcError:
                 return False
@@ -51,14 +51,14 @@ class Forger:
             request_serializer=DescribeQuorumRequest.SerializeToString,
             response_deserializer=DescribeQuorumResponse.FromString,
         )
-        told = await ask(DescribeQuorumRequest(), timeout=CALL_S_MAX, wait_for_ready=True)
+        quorum = await ask(DescribeQuorumRequest(), timeout=CALL_S_MAX, wait_for_ready=True)
         return Aim(
             cluster_id=self._cluster.cluster_id,
             sender_id=sender_id,
             receiver_id=receiver_id,
-            term=told.term,
-            last_index=told.last_index,
-            last_term=told.term,
+            term=quorum.term,
+            last_index=quorum.last_index,
+            last_term=quorum.term,
             incarnation=time.time_ns() // 1_000_000,
         )
 

@@ -89,11 +89,11 @@ class HostileCaller:
         self.tally.calls += 1
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_S) as patience:
-                answers, status, details = await self._answered(malformed, patience)
+                answers, status, details = await self._collect_answers(malformed, patience)
                 if (status, details) == _LOST and len(answers) + 1 < len(malformed.messages):
                     # gRPC's client loses the status of a stream that ended while it still wrote.
                     refused = replace(malformed, messages=malformed.messages[: len(answers) + 1])
-                    answers, status, details = await self._answered(refused, patience)
+                    answers, status, details = await self._collect_answers(refused, patience)
         except TimeoutError:
             self.tally.requests += len(malformed.messages)
             self.tally.find(f"{place} {rpc.path}: not answered in {ANSWER_TIMEOUT_S:.0f} s")
@@ -136,13 +136,13 @@ class HostileCaller:
         for channel in self._channels.values():
             await channel.close()
 
-    async def _answered(
+    async def _collect_answers(
         self, malformed: Malformed, patience: asyncio.Timeout
     ) -> tuple[list[bytes], grpc.StatusCode, str]:
         rpc = malformed.rpc
         answers: list[bytes] = []
         try:
-            call = self._begun(malformed)
+            call = self._begin(malformed)
             if not rpc.is_response_stream:
                 answers.append(await call)
             elif rpc.is_request_stream:
@@ -166,7 +166,7 @@ class HostileCaller:
         finally:
             call.cancel()
 
-    def _begun(self, malformed: Malformed) -> Any:  # as above
+    def _begin(self, malformed: Malformed) -> Any:  # as above
         rpc = malformed.rpc
         call = self._callable(self._address(malformed), rpc)
         if rpc.is_request_stream:

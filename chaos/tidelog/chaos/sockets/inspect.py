@@ -21,7 +21,7 @@ from typing import Any
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.node_inside import broker_of, epochs_of, held_by, log_of, quorum_of
-from tidelog.chaos.sockets.sample_json import Question, Told, question_of, told_json
+from tidelog.chaos.sockets.sample_json import Question, SampleReply, parse_question, reply_json
 from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.log.partition_log import PartitionLog
@@ -45,7 +45,7 @@ class LogRing:
         self, _logger: object, _level: str, event: MutableMapping[str, Any]
     ) -> MutableMapping[str, Any]:
         """Keep a line; of fields that JSON does not have, the text."""
-        fields = {name: _plain(value) for name, value in event.items() if name != "event"}
+        fields = {name: _to_plain(value) for name, value in event.items() if name != "event"}
         self._lines.append((time.monotonic(), str(event["event"]), fields))
         self.seen += 1
         return event
@@ -79,7 +79,7 @@ class Inspection:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
-            question = question_of((await reader.readline()).decode())
+            question = parse_question((await reader.readline()).decode())
             writer.write(self._answer(question).encode())
             await writer.drain()
         except (ConnectionError, ValueError, TypeError):  # the asker went away, wholly or in part
@@ -92,7 +92,7 @@ class Inspection:
         node_id, seen = self._node.config.node_id, question.lines_seen if is_same else 0
         sample = self._sample(self._ring.since(seen, node_id=node_id))
         has_image = is_same and question.image_offset == sample.image.offset
-        return told_json(Told(sample, self._ring.seen), has_image=has_image)
+        return reply_json(SampleReply(sample, self._ring.seen), has_image=has_image)
 
     def _sample(self, lines: tuple[LogLine, ...]) -> NodeSample:
         node, quorum, broker = self._node, quorum_of(self._node), broker_of(self._node)
@@ -115,9 +115,9 @@ class Inspection:
         )
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(one) for one in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 

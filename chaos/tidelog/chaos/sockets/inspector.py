@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from tidelog.chaos.sockets.sample_json import Question, Told, question_json, told_of
+from tidelog.chaos.sockets.sample_json import Question, SampleReply, parse_reply, question_json
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.metadata.image import EMPTY_IMAGE
 
@@ -27,18 +27,18 @@ class Inspector:
 
     async def ask(self, *, timeout_s: float) -> NodeSample | None:
         """A sample newer than this call; None when the node is silent, or gone."""
-        told = await self._told(timeout_s)
-        if told is None:
+        reply = await self._ask(timeout_s)
+        if reply is None:
             return None
-        self._known = replace(self._known, lines_seen=told.lines_seen)
-        return told.sample
+        self._known = replace(self._known, lines_seen=reply.lines_seen)
+        return reply.sample
 
     async def peek(self, *, timeout_s: float) -> NodeSample | None:
         """As `ask`; its log lines are left to the next `ask`."""
-        told = await self._told(timeout_s)
-        return None if told is None else replace(told.sample, lines=())
+        reply = await self._ask(timeout_s)
+        return None if reply is None else replace(reply.sample, lines=())
 
-    async def _told(self, timeout_s: float) -> Told | None:
+    async def _ask(self, timeout_s: float) -> SampleReply | None:
         try:
             async with asyncio.timeout(timeout_s), self._turn:
                 return self._take(await self._answer())
@@ -55,11 +55,11 @@ class Inspector:
         finally:
             writer.close()
 
-    def _take(self, text: str) -> Told | None:
+    def _take(self, text: str) -> SampleReply | None:
         if not text.endswith("\n"):
             return None  # It ended in the middle of it.
-        told = told_of(text, self._image)
-        pid, image = told.sample.pid, told.sample.image
+        reply = parse_reply(text, self._image)
+        pid, image = reply.sample.pid, reply.sample.image
         lines_seen = self._known.lines_seen if pid == self._known.pid else 0
         self._image, self._known = image, Question(pid, image.offset, lines_seen)
-        return told
+        return reply

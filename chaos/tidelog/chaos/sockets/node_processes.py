@@ -93,9 +93,9 @@ class NodeProcess:
         await self.kill()
         return False
 
-    async def ended(self) -> None:
+    async def wait_ended(self) -> None:
         """Wait for an end that somebody else brought about, and take it as ordered."""
-        if self._child is not None and await self._child.ended(within_s=KILL_S_MAX):
+        if self._child is not None and await self._child.wait_ended(within_s=KILL_S_MAX):
             self._child, self.is_paused = None, False
 
     def pause(self) -> None:
@@ -115,7 +115,7 @@ class NodeProcess:
         if child is None or not child.is_running:
             return False
         child.send(number)
-        if not await child.ended(within_s=within_s):
+        if not await child.wait_ended(within_s=within_s):
             return False
         self._child, self.is_paused = None, False
         return True

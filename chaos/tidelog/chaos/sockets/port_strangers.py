@@ -101,7 +101,7 @@ class PortStrangers:
             said = PREFACE + frame(SETTINGS) if number % 2 else b""
             address = addresses[number // 2 % len(addresses)]
             async with dialling:
-                reader, writer = await _connected(address)
+                reader, writer = await _connect(address)
             tally.requests += 1
             writer.write(said)
             if not await _is_hung_up(reader):
@@ -180,11 +180,11 @@ class PortStrangers:
         address = addresses[one.place % len(addresses)]
         tally.requests += 1
         try:
-            reader, writer = await _connected(address)
+            reader, writer = await _connect(address)
             writer.write(one.data)
             await writer.drain()
             if not one.is_left_open:
-                await _heard(reader)
+                await _listen(reader)
             elif not await _is_hung_up(reader):
                 tally.find(f"noise {one.place}: {address} did not hang up")
             writer.close()
@@ -201,13 +201,13 @@ def _is_socket(descriptor: Path) -> bool:
         return False
 
 
-async def _connected(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     host, _, port = address.rpartition(":")
     async with asyncio.timeout(CONNECT_S_MAX):
         return await asyncio.open_connection(host, int(port))
 
 
-async def _heard(reader: asyncio.StreamReader) -> None:
+async def _listen(reader: asyncio.StreamReader) -> None:
     """Listen for a moment."""
     try:
         async with asyncio.timeout(HEARD_S):

@@ -104,12 +104,12 @@ def load_points(
 ) -> tuple[float, list[LoadPoint]]:
     """Outcomes of sends in each interval, and the interval's length. Only acks=all."""
     interval_s = max(INTERVAL_S, (ended_s - began_s) / POINTS_MAX)
-    told: defaultdict[int, list[Send]] = defaultdict(list)
+    by_interval: defaultdict[int, list[Send]] = defaultdict(list)
     for send in sends:
         if send.acks == ACKS_ALL and send.ended_s is not None:
-            told[int((send.ended_s - began_s) // interval_s)].append(send)
+            by_interval[int((send.ended_s - began_s) // interval_s)].append(send)
     count = int((ended_s - began_s) // interval_s) + 1
-    return interval_s, [_load_point(n, interval_s, began_s, told[n]) for n in range(count)]
+    return interval_s, [_load_point(n, interval_s, began_s, by_interval[n]) for n in range(count)]
 
 
 def _load_point(number: int, interval_s: float, began_s: float, sends: list[Send]) -> LoadPoint:

@@ -80,7 +80,7 @@ class ReplicaFiles:
         `high_watermarks`: the highest any replica was seen with; a replica may have saved less.
         Raises `OSError` when there is no room for copies of one partition's replicas.
         """
-        acknowledged = _acknowledged(history)
+        acknowledged = _group_acknowledged(history)
         for topic, state in image.partitions():
             config = log_config(topic.configs, image.cluster_configs)
             partition = _Partition(topic, state, config)
@@ -102,13 +102,13 @@ class ReplicaFiles:
         self._compared.partitions += 1
         state = partition.state
         with TemporaryDirectory(prefix="tidelog-replicas-") as scratch:
-            async with self._opened(partition, Path(scratch)) as logs:
+            async with self._open_logs(partition, Path(scratch)) as logs:
                 in_sync = [logs[one] for one in state.isr if one in logs]
                 end = max([high_watermark, *(one.log.high_watermark for one in in_sync)])
                 for node_id, one in logs.items():
                     self._logs.check(one)
                     source = self._data_dirs[node_id] / partition.name
-                    self._compared.remade_indexes += _changed(source, Path(one.log.directory))
+                    self._compared.remade_indexes += _count_changed(source, Path(one.log.directory))
                 for one, other in pairwise(in_sync):
                     self._logs.check_pair(one, other, end=end)
                 for node_id, one in logs.items():
@@ -118,11 +118,11 @@ class ReplicaFiles:
                 if in_sync:
                     self._check_expected(in_sync[0], expected, end=end)
                 elif expected:
-                    told = f"{len(expected)} records were acknowledged"
-                    self._report("I6", f"{partition.name}: nobody is in sync, {told}")
+                    what = f"{len(expected)} records were acknowledged"
+                    self._report("I6", f"{partition.name}: nobody is in sync, {what}")
 
     @asynccontextmanager
-    async def _opened(
+    async def _open_logs(
         self, partition: _Partition, scratch: Path
     ) -> AsyncIterator[dict[int, StoredLog]]:
         """The replicas' logs, by node; what cannot be opened is reported and left out."""
@@ -175,8 +175,8 @@ class ReplicaFiles:
         """I3. Two that are both too short are the same."""
         for one in in_sync:
             if one.log.log_end_offset < end:
-                told = f"ends at {one.log.log_end_offset}, {end} was committed"
-                self._report("I3", f"{one.name} {told}")
+                what = f"ends at {one.log.log_end_offset}, {end} was committed"
+                self._report("I3", f"{one.name} {what}")
 
     def _check_expected(
         self, stored: StoredLog, expected: Mapping[int, bytes], *, end: int
@@ -193,7 +193,7 @@ class ReplicaFiles:
                 self._compared.found_records += 1
 
 
-def _acknowledged(history: History) -> dict[Key, dict[int, bytes]]:
+def _group_acknowledged(history: History) -> dict[Key, dict[int, bytes]]:
     """By topic and partition of the newest incarnation: what acks=all acknowledged, by offset."""
     newest: dict[str, int] = {}
     for send in history.sends:
@@ -219,7 +219,7 @@ def _checkpoint(source: Path) -> Checkpoint | None:
     return decode_checkpoint(path.read_bytes()) if path.exists() else None
 
 
-def _changed(source: Path, copy: Path) -> int:
+def _count_changed(source: Path, copy: Path) -> int:
     """Number of index files that differ; the active segment's are longer while it is open."""
     indexes = [one for kind in (INDEX, TIME_INDEX) for one in source.glob(f"*{kind}")]
     return sum(

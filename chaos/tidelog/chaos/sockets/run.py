@@ -14,12 +14,13 @@ from functools import partial
 from pathlib import Path
 
 from tidelog.chaos.report.record import RunRecord
+from tidelog.chaos.sockets.clients import SocketClients
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.cluster_port import RunClients, SocketClusterPort
 from tidelog.chaos.sockets.evidence import Evidence
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.sampler import Sampler
-from tidelog.chaos.sockets.settling import unsettled
+from tidelog.chaos.sockets.settling import find_unsettled
 from tidelog.chaos.sockets.story_limits import (
     BROKEN_S_MAX,
     LOOK_EVERY_S,
@@ -28,8 +29,7 @@ from tidelog.chaos.sockets.story_limits import (
 )
 from tidelog.chaos.sockets.verdict import FAILED
 from tidelog.chaos.sockets.work_plan import work_of
-from tidelog.chaos.sockets.world import SocketWorld
-from tidelog.chaos.story.scene import Scene, StoryOver
+from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
@@ -42,10 +42,10 @@ AFTERMATH_S = 1.0
 """Clients go on for so long after the last fault."""
 
 
-async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
+async def run_scenario(plan: RunPlan, *, folder: Path, on_note: Callable[[str], None]) -> RunRecord:
     """The whole run. `folder`, which is there, gets its history, and logs unless all was well.
 
-    `tell` is called with each event as it happens. Errors: only what cancels it; any other is an
+    `on_note` is called with each event as it happens. Errors: only what cancels it; any other is an
     anomaly of the record.
     """
     scenario, work = plan.scenario, work_of(plan.scenario)
@@ -60,12 +60,12 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
     random = SeededRandom(plan.seed)
     lossy = [work.topic.name] if work.topic.is_lossy else []
     with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
-        world = SocketWorld(cluster, work, random.fork("clients"), tell, writer)
-        evidence = Evidence(cluster, world, is_damage_expected=scenario.needs.is_damaging)
+        clients = SocketClients(cluster, work, random.fork("clients"), on_note, writer)
+        evidence = Evidence(cluster, clients, is_damage_expected=scenario.needs.is_damaging)
         try:
             async with cluster:
                 with report_failures(partial(evidence.report, FAILED)):
-                    await _Run(plan, world, evidence, random).tell()
+                    await _Run(plan, clients, evidence, random).run()
                     await evidence.judge_files()
                 if evidence.anomalies:
                     _keep_logs(cluster, folder)
@@ -76,28 +76,30 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
 
 class _Run:
     def __init__(
-        self, plan: RunPlan, world: SocketWorld, evidence: Evidence, random: SeededRandom
+        self, plan: RunPlan, clients: SocketClients, evidence: Evidence, random: SeededRandom
     ) -> None:
         self._plan = plan
-        self._cluster = world.cluster
-        self._world = world
+        self._cluster = clients.cluster
+        self._clients = clients
         self._evidence = evidence
-        self._workload = Workload(world, random.fork("workload"))
-        self._sampler = Sampler(world.cluster)
+        self._workload = Workload(clients, random.fork("workload"))
+        self._sampler = Sampler(clients.cluster)
         self._sampler.on_round.append(evidence.look)
         self._port = SocketClusterPort(
-            world.cluster,
+            clients.cluster,
             self._sampler,
-            clients=RunClients(world.work.topic.name, self._workload, world.history, world.answers),
+            clients=RunClients(
+                clients.work.topic.name, self._workload, clients.history, clients.answers
+            ),
             random=random.fork("story"),
-            note=world.note,
+            note=clients.note,
             report=evidence.report,
             load_s=plan.load_s,
             is_full=plan.is_full,
         )
-        self._scene = Scene(self._port)
+        self._scenario_run = ScenarioRun(self._port)
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         """From the nodes' start to their end in order."""
         await self._cluster.until_ready()
         is_calm = False
@@ -119,14 +121,14 @@ class _Run:
         evidence.bands += self._port.bands(0.0)
         evidence.rests = self._workload.rests
         if is_calm:
-            self._scene.conclude(self._world.history, evidence.counts)
-        evidence.facts.update(self._scene.facts)
+            self._scenario_run.conclude(self._clients.history, evidence.counts)
+        evidence.facts.update(self._scenario_run.facts)
 
     async def _stop(self) -> None:
         for node_id, words in self._cluster.ended_by_themselves().items():
             if not self._plan.scenario.needs.is_damaging:
                 self._evidence.report("died", f"node {node_id} ended by itself: {words}")
-        await self._world.close()
+        await self._clients.close()
         topology = self._cluster.topology
         for ids in (topology.broker_ids, topology.controller_ids):
             await asyncio.gather(*map(self._cluster.stop, ids))
@@ -139,21 +141,21 @@ class _Run:
             self._workload.is_churn_over = True
         churning = asyncio.create_task(self._workload.churn(), name="churn")
         if not await run_within(
-            self._tell_it(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
+            self._run_story(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
         ):
             evidence.report(FAILED, "the story was broken off")
         await self._port.heal()
         self._workload.is_held = False
-        self._world.note("run", "all is healed")
+        self._clients.note("run", "all is healed")
         left_s = 0.0 if evidence.is_violated else ends_s - self._cluster.now_s
         await asyncio.sleep(max(AFTERMATH_S, left_s))
         evidence.load_ends()
         self._workload.is_churn_over = True
         await churning
 
-    async def _tell_it(self) -> None:
+    async def _run_story(self) -> None:
         try:
-            await self._plan.scenario.story(self._scene)
+            await self._plan.scenario.story(self._scenario_run)
         except StoryOver:
             pass
         except LookupError as error:
@@ -198,7 +200,7 @@ class _Run:
         if self._port.topic not in self._port.image.topics:
             yield f"{self._port.topic} is not known"
         topology = self._cluster.topology
-        yield from unsettled(
+        yield from find_unsettled(
             self._evidence.round,
             broker_ids=topology.broker_ids,
             controller_ids=topology.controller_ids,

@@ -96,7 +96,7 @@ def is_sound(replica: ReplicaSample) -> bool:
 
 def is_troubled(now: NodeSample, replica: ReplicaSample) -> bool:
     """True if its log may have been cut since the sample before."""
-    return not is_sound(replica) or any(_tells_of(line, replica) for line in now.lines)
+    return not is_sound(replica) or any(_mentions(line, replica) for line in now.lines)
 
 
 def may_lose(now: NodeSample, replica: ReplicaSample) -> bool:
@@ -120,7 +120,7 @@ def _leads_on(before: ReplicaSample, now: ReplicaSample) -> bool:
     return before.role == now.role == LEADER and same_epoch
 
 
-def _tells_of(line: LogLine, replica: ReplicaSample) -> bool:
+def _mentions(line: LogLine, replica: ReplicaSample) -> bool:
     if line.event not in _TROUBLE:
         return False
     name, fields = f"{replica.topic}-{replica.partition}", line.fields

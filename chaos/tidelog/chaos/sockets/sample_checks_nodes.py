@@ -49,8 +49,8 @@ class NodeChecks:
             return
         pid, epoch = self._registered.get(sample.node_id, (sample.pid, sample.broker_epoch))
         if pid != sample.pid and sample.broker_epoch <= epoch:
-            told = f"broker epoch {sample.broker_epoch} after {epoch}"
-            self._report("I15", f"node {sample.node_id} started anew with {told}")
+            reported = f"broker epoch {sample.broker_epoch} after {epoch}"
+            self._report("I15", f"node {sample.node_id} started anew with {reported}")
         self._registered[sample.node_id] = sample.pid, max(epoch, sample.broker_epoch)
 
     def _check_sizes(self, sample: NodeSample) -> None:
@@ -66,10 +66,10 @@ class NodeChecks:
             self._report(*broken)
 
     def _check_damage(self, sample: NodeSample) -> None:
-        told = [line for line in sample.lines if line.event in DAMAGE_EVENTS]
-        for line in told:
+        reported = [line for line in sample.lines if line.event in DAMAGE_EVENTS]
+        for line in reported:
             fields = dict(line.fields)
             self._report("I27", f"node {sample.node_id}: {line.event} {fields}, none was expected")
-        for name in DAMAGE_STATS if not told else ():
+        for name in DAMAGE_STATS if not reported else ():
             if sample.stats.get(name):
                 self._report("I27", f"node {sample.node_id} has {name}, none was expected")

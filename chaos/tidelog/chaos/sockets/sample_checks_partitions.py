@@ -149,8 +149,8 @@ class PartitionChecks:
             first = known.starts.setdefault(epoch, (start, name))
             self.compared["I9"] += 1
             if first[0] != start:
-                told = f"begins at {start} of {name}, at {first[0]} of {first[1]}"
-                self._report("I9", f"epoch {epoch} {told}")
+                starts = f"begins at {start} of {name}, at {first[0]} of {first[1]}"
+                self._report("I9", f"epoch {epoch} {starts}")
 
     def _check_claim(self, known: _Partition, sample: NodeSample, replica: ReplicaSample) -> None:
         claim = known.claims.get(sample.node_id)

@@ -29,7 +29,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SampleReply:
     """A sample, and how many lines its process has logged; the image may be the asker's own."""
 
     sample: NodeSample
@@ -41,38 +41,38 @@ def question_json(question: Question) -> str:
     return json.dumps(asdict(question)) + "\n"
 
 
-def question_of(text: str) -> Question:
+def parse_question(text: str) -> Question:
     """Parse the output of `question_json`."""
     return Question(**json.loads(text))
 
 
-def told_json(told: Told, *, has_image: bool) -> str:
+def reply_json(reply: SampleReply, *, has_image: bool) -> str:
     """Serialize to one line, without the image when the asker has it."""
-    sample = told.sample
+    sample = reply.sample
     values = {
         field.name: getattr(sample, field.name)
         for field in fields(sample)
         if field.name not in ("image", "replicas", "lines")
     }
-    pieces = [] if has_image else map(_packed, pieces_of(sample.image))
+    pieces = [] if has_image else map(_pack, pieces_of(sample.image))
     values |= {
         "image": list(pieces),
         "replicas": [asdict(one) for one in sample.replicas],
         "lines": [[line.node_id, line.at_s, line.event, line.fields] for line in sample.lines],
-        "lines_seen": told.lines_seen,
+        "lines_seen": reply.lines_seen,
     }
     return json.dumps(values) + "\n"
 
 
-def told_of(text: str, image: MetadataImage) -> Told:
-    """Parse the output of `told_json`; `image` is the one the asker has."""
+def parse_reply(text: str, image: MetadataImage) -> SampleReply:
+    """Parse the output of `reply_json`; `image` is the one the asker has."""
     values = json.loads(text)
     lines_seen = values.pop("lines_seen")
-    return Told(
+    return SampleReply(
         NodeSample(
             **{
                 **values,
-                "image": _unpacked(values["image"]) or image,
+                "image": _unpack(values["image"]) or image,
                 "replicas": tuple(map(_replica, values["replicas"])),
                 "lines": tuple(LogLine(*line) for line in values["lines"]),
             }
@@ -81,11 +81,11 @@ def told_of(text: str, image: MetadataImage) -> Told:
     )
 
 
-def _packed(piece: MetadataSnapshotPiece) -> str:
+def _pack(piece: MetadataSnapshotPiece) -> str:
     return b64encode(piece.SerializeToString()).decode()
 
 
-def _unpacked(pieces: Iterable[str]) -> MetadataImage | None:
+def _unpack(pieces: Iterable[str]) -> MetadataImage | None:
     reader, image = SnapshotReader(), None
     for piece in pieces:
         image = reader.take(MetadataSnapshotPiece.FromString(b64decode(piece)))

@@ -11,7 +11,7 @@ from tidelog.metadata.image import EMPTY_IMAGE, PartitionImage, TopicImage
 Samples = Mapping[int, NodeSample | None]
 
 
-def unsettled(
+def find_unsettled(
     samples: Samples, *, broker_ids: Iterable[int], controller_ids: Iterable[int], is_idle: bool
 ) -> list[str]:
     """List the unmet conditions, for people; empty: at rest.

@@ -35,10 +35,10 @@ async def run_within(
 
 
 @contextmanager
-def report_failures(tell: Callable[[str], None]) -> Iterator[None]:
-    """Catch any error of the block, and `tell` it with its line."""
+def report_failures(report: Callable[[str], None]) -> Iterator[None]:
+    """Catch any error of the block, and `report` it with its line."""
     try:
         yield
     except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
         place = traceback.extract_tb(error.__traceback__)[-1]
-        tell(f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})")
+        report(f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})")

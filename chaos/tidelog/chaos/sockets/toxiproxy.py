@@ -155,11 +155,11 @@ class Toxiproxy:
             answer = getattr(APIConsumer, method)(url, timeout=CALL_S_MAX, **values)
         except NotFound as error:
             kind = NoSuchToxicError if b"toxic not found" in error.args[0] else ProxyError
-            raise kind(_said(whom, url, error)) from None
+            raise kind(_error_text(whom, url, error)) from None
         except (ProxyExists, InvalidToxic, OSError) as error:  # what `requests` raises is OSErrors
-            raise ProxyError(_said(whom, url, error)) from None
+            raise ProxyError(_error_text(whom, url, error)) from None
         if not answer.ok:
-            raise ProxyError(_said(whom, url, answer.text))
+            raise ProxyError(_error_text(whom, url, answer.text))
         return answer
 
 
@@ -171,7 +171,7 @@ def _require_library() -> None:
         )
 
 
-def _said(whom: str, url: str, what: object) -> str:
+def _error_text(whom: str, url: str, what: object) -> str:
     said = what.args[0] if isinstance(what, Exception) and what.args else what
     text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     return f"Toxiproxy, asked for {whom} ({url}): {text.strip()}"
@@ -200,6 +200,6 @@ async def _program(folder: Path, environment: Mapping[str, str]) -> Path:
     build = Child.spawn(
         [str(installer)], folder=_CHECKOUT, log_path=log_path, environment=environment
     )
-    if not await build.ended(within_s=INSTALL_S_MAX) or not ours.exists():
+    if not await build.wait_ended(within_s=INSTALL_S_MAX) or not ours.exists():
         raise ProxyError(f"{installer} did not build {NAME}: {last_words(log_path)}")
     return ours

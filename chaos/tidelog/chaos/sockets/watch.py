@@ -27,7 +27,7 @@ I18, I19 not from samples: journals and votes are the Raft simulation's
 I26  `replica_files`
 I27  no log is damaged unless the scenario damages one; every CRC: `replica_files`
 I28  history: G1a
-I29  `settling.unsettled`, until the run's bound
+I29  `settling.find_unsettled`, until the run's bound
 I30  memory, tasks, open files and queues of every sample
 """
 
@@ -57,7 +57,7 @@ class Watch:
     ) -> None:
         """`is_damage_expected`: the scenario damages files or disks."""
         self._to = report
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._images = ImageChecks(self._report)
         self._partitions = PartitionChecks(self._report)
         self._nodes = NodeChecks(
@@ -102,7 +102,7 @@ class Watch:
         self._partitions.on_sample(sample)
 
     def _report(self, invariant: str, what: str) -> None:
-        if (invariant, what) in self._told or len(self._told) >= REPORTS_MAX:
+        if (invariant, what) in self._reported or len(self._reported) >= REPORTS_MAX:
             return
-        self._told.add((invariant, what))
+        self._reported.add((invariant, what))
         self._to(invariant, what)

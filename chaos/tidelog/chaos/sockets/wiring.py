@@ -32,7 +32,7 @@ class Wiring:
         links = self.topology.links()
         return {link: self._at(first + number) for number, link in enumerate(links)}
 
-    def populated(self) -> Iterator[tuple[str, str, str]]:
+    def iterate_proxies(self) -> Iterator[tuple[str, str, str]]:
         """Each proxy's name, where it listens, and where it dials."""
         for link, proxy in self.proxies().items():
             yield link.name, proxy, self.address(link.target)

@@ -1,7 +1,7 @@
 """Stories: their verbs, and the cluster they run on.
 
 cluster_port  port: the cluster under test, simulated or of processes; machines: power cuts
-scene         a story's verbs: strike, wait, expect, promise
+scenario_run  a story's verbs: strike, wait, expect, promise
 scenario      a story under an id, and the surroundings it needs
 paths         directed links between nodes and groups of clients
 samples       the state of a node at one moment

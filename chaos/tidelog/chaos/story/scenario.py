@@ -3,7 +3,7 @@
 A module of `tidelog.chaos.scenarios` decorates its story; `catalogue` finds it there:
 
     @scenario("F02", Needs(has_separate_controllers=False))
-    async def leader_stopped(scene: Scene) -> None:
+    async def leader_stopped(run: ScenarioRun) -> None:
         \"\"\"The leader stops in order: it hands over before it ends.\"\"\"
 
 A story is the storm of a run of its own, over one partition. What comes before and after, and the
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
@@ -23,7 +23,7 @@ BOTH = frozenset({SIM, SOCKETS})
 SIM_ONLY = frozenset({SIM})
 SOCKETS_ONLY = frozenset({SOCKETS})
 
-Story = Callable[[Scene], Awaitable[None]]
+Story = Callable[[ScenarioRun], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ def leap(aim: Aim, random: Random) -> RaftMessage:
     return message
 
 
-def alike(aim: Aim, random: Random, *, first: bytes) -> RaftMessage:
+def imitate(aim: Aim, random: Random, *, first: bytes) -> RaftMessage:
     """The word of another cluster's leader, whose log matches the receiver's by chance.
 
     `first` begins its term, a command follows; or it asks for the receiver's vote.
@@ -91,7 +91,7 @@ def alike(aim: Aim, random: Random, *, first: bytes) -> RaftMessage:
     return message
 
 
-def forged(aim: Aim, random: Random) -> RaftMessage:
+def forge(aim: Aim, random: Random) -> RaftMessage:
     """Any body, each number of it near the truth or far from it."""
     name = _BODIES[random.randrange(0, len(_BODIES))]
     term = _far(random) if name in BELIEVED else _number(random, aim.term)

@@ -45,10 +45,10 @@ class Rpc:
 
 def rpcs() -> tuple[Rpc, ...]:
     """Every RPC, in the order of the files."""
-    return tuple(_found())
+    return tuple(_find_rpcs())
 
 
-def _found() -> Iterator[Rpc]:
+def _find_rpcs() -> Iterator[Rpc]:
     for file in _FILES:
         for service in file.services_by_name.values():
             for method in service.methods:

@@ -16,7 +16,7 @@ from tidelog.chaos.workloads.dice import Dice
 from tidelog.chaos.workloads.grpc_rpcs import Rpc, rpcs
 from tidelog.chaos.workloads.harmless import EPOCHS_END, is_harmless
 from tidelog.chaos.workloads.malformed_batches import corrupt_records, damaged_records
-from tidelog.chaos.workloads.malformed_bytes import UNFINISHED, mutated
+from tidelog.chaos.workloads.malformed_bytes import UNFINISHED, mutate
 from tidelog.chaos.workloads.malformed_fields import NAMES, Filler, Known, Special
 
 STREAM_MESSAGES_MAX = 256
@@ -81,13 +81,13 @@ class MalformedRequests:
     def _message(self, rpc: Rpc, dice: Dice, replica_id: int | None, *, is_mutated: bool) -> bytes:
         own = _OF_RPC.get(rpc.name, {})
         specials = _SPECIALS_BEFORE_MUTATION if is_mutated else _SPECIALS
-        message: Any = Filler(self._known, {**specials, **own}).filled(rpc.request, dice)
+        message: Any = Filler(self._known, {**specials, **own}).fill(rpc.request, dice)
         if _is_stream(rpc) and "replica_id" in message.DESCRIPTOR.fields_by_name:
             message.ClearField("replica_id")
             if replica_id is not None:
                 message.replica_id = replica_id
         if is_mutated:
-            return self._checked(rpc, mutated(message.SerializeToString(), dice))
+            return self._check(rpc, mutate(message.SerializeToString(), dice))
         if rpc.name in _REFUSED_BY_RECORDS or is_harmless(rpc.path, message, self._known):
             return bytes(message.SerializeToString())
         if "validate_only" in message.DESCRIPTOR.fields_by_name:
@@ -95,7 +95,7 @@ class MalformedRequests:
             return bytes(message.SerializeToString())
         return bytes(message.SerializeToString()) + UNFINISHED
 
-    def _checked(self, rpc: Rpc, data: bytes) -> bytes:
+    def _check(self, rpc: Rpc, data: bytes) -> bytes:
         try:
             message = rpc.request.FromString(data)
         except DecodeError:

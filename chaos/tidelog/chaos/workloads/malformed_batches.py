@@ -73,7 +73,7 @@ def _place(records: bytes, position: int) -> tuple[int, int]:
 # Bytes that are not what was sealed
 
 
-def _flipped(dice: Dice) -> bytes:
+def _flip(dice: Dice) -> bytes:
     batch = bytearray(_BATCH)
     for _ in range(dice.randrange(1, 4)):
         place = dice.randrange(CRC_START, len(batch))
@@ -120,29 +120,29 @@ def _second_is_bad(dice: Dice) -> bytes:
 
 
 def _false_count(dice: Dice) -> bytes:
-    return _sealed(records_count=dice.one_of((0, 1, 2, 4, 100, *INT32)))
+    return _seal(records_count=dice.one_of((0, 1, 2, 4, 100, *INT32)))
 
 
 def _false_delta(dice: Dice) -> bytes:
-    return _sealed(last_offset_delta=dice.one_of((0, 1, 3, 100, *INT32)))
+    return _seal(last_offset_delta=dice.one_of((0, 1, 3, 100, *INT32)))
 
 
 def _too_many(dice: Dice) -> bytes:
     count = dice.one_of((_COUNT_MAX, 2**24, 1000))
-    return _sealed(records_count=count, last_offset_delta=count - 1)
+    return _seal(records_count=count, last_offset_delta=count - 1)
 
 
 def _unknown_codec(dice: Dice) -> bytes:
-    return _sealed(attributes=dice.one_of((5, 6, 7)))
+    return _seal(attributes=dice.one_of((5, 6, 7)))
 
 
 def _forbidden_flags(dice: Dice) -> bytes:
     flags = dice.one_of((0x08, 0x10, 0x20, 0x30, 0x40, 0x78))
-    return _sealed(attributes=flags | dice.one_of((0, 1, 4, 0x80, -(2**15))))
+    return _seal(attributes=flags | dice.one_of((0, 1, 4, 0x80, -(2**15))))
 
 
 def _impossible_time(dice: Dice) -> bytes:
-    return _sealed(max_timestamp=dice.one_of((-1, -2, -(2**63), 2**63 - 1)))
+    return _seal(max_timestamp=dice.one_of((-1, -2, -(2**63), 2**63 - 1)))
 
 
 def _impossible_sequence(dice: Dice) -> bytes:
@@ -153,7 +153,7 @@ def _impossible_sequence(dice: Dice) -> bytes:
             epoch = dice.one_of((0, 2**15 - 1))
         case 1:
             sequence = dice.one_of((0, 7, 2**31 - 1))
-    return _sealed(
+    return _seal(
         producer_id=dice.one_of((0, 2**62, 2**63 - 1)),
         producer_epoch=epoch,
         base_sequence=sequence,
@@ -161,22 +161,22 @@ def _impossible_sequence(dice: Dice) -> bytes:
 
 
 def _two_of_a_producer(dice: Dice) -> bytes:
-    first = _sealed(producer_id=dice.one_of((1, 2**40)), producer_epoch=0, base_sequence=0)
+    first = _seal(producer_id=dice.one_of((1, 2**40)), producer_epoch=0, base_sequence=0)
     return first + first
 
 
 def _impossible_producer(dice: Dice) -> bytes:
     """A producer id that is none, or a sequence without one."""
     if dice.happens(0.5):
-        return _sealed(producer_id=dice.one_of((-2, -7, -(2**63))), producer_epoch=0)
-    return _sealed(base_sequence=dice.one_of((0, 3, 2**31 - 1, -2)))
+        return _seal(producer_id=dice.one_of((-2, -7, -(2**63))), producer_epoch=0)
+    return _seal(base_sequence=dice.one_of((0, 3, 2**31 - 1, -2)))
 
 
 # Records that lie under a header that does not
 
 
 def _false_records(dice: Dice) -> bytes:
-    return _compressed(dice, _lie(dice))
+    return _compress(dice, _lie(dice))
 
 
 def _lie(dice: Dice) -> bytes:
@@ -194,12 +194,12 @@ def _lie(dice: Dice) -> bytes:
     return bytes(dice.randrange(21, 90))
 
 
-def _compressed(dice: Dice, payload: bytes) -> bytes:
+def _compress(dice: Dice, payload: bytes) -> bytes:
     codec = dice.one_of(tuple(Codec))
     return seal(_HEADER._replace(attributes=codec), compress(codec, payload))
 
 
-def _sealed(**fields: int) -> bytes:
+def _seal(**fields: int) -> bytes:
     return seal(_HEADER._replace(**fields), _PAYLOAD)
 
 
@@ -208,7 +208,7 @@ def _unless_sound(records: bytes) -> bytes:
 
 
 _DAMAGES: tuple[Callable[[Dice], bytes], ...] = (
-    *(_flipped, _cut, _with_tail, _noise, _false_crc, _false_length, _false_magic),
+    *(_flip, _cut, _with_tail, _noise, _false_crc, _false_length, _false_magic),
     _second_is_bad,
 )
 _KINDS: tuple[Callable[[Dice], bytes], ...] = (

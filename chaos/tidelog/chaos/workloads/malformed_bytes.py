@@ -13,12 +13,12 @@ _REPEAT_BYTES_MAX = 4_096
 _TAGS_MAX = 20
 
 
-def mutated(message: bytes, dice: Dice) -> bytes:
+def mutate(message: bytes, dice: Dice) -> bytes:
     """The message with something wrong; it may still be one."""
     return dice.one_of(_MUTATIONS)(message, dice)
 
 
-def _flipped(message: bytes, dice: Dice) -> bytes:
+def _flip(message: bytes, dice: Dice) -> bytes:
     changed = bytearray(message)
     for _ in range(dice.randrange(1, 9) if changed else 0):
         changed[dice.randrange(0, len(changed))] ^= 1 << dice.randrange(0, 8)
@@ -29,12 +29,12 @@ def _cut(message: bytes, dice: Dice) -> bytes:
     return message[: dice.randrange(0, len(message) + 1)]
 
 
-def _repeated(message: bytes, dice: Dice) -> bytes:
+def _repeat(message: bytes, dice: Dice) -> bytes:
     times = dice.one_of((2, 3, 50))
     return message * times if len(message) * times <= _REPEAT_BYTES_MAX else message * 2
 
 
-def _spliced(message: bytes, dice: Dice) -> bytes:
+def _splice(message: bytes, dice: Dice) -> bytes:
     place, end = sorted(dice.randrange(0, len(message) + 1) for _ in range(2))
     return message[:place] + message[end:] + message[place:end]
 
@@ -66,7 +66,7 @@ def _long_number(message: bytes, dice: Dice) -> bytes:
     return message + tag + b"\xff" * dice.randrange(9, 16) + b"\x7f"
 
 
-def _nested(message: bytes, dice: Dice) -> bytes:
+def _nest(message: bytes, dice: Dice) -> bytes:
     inner = b""
     tag = varint(dice.randrange(1, 9) << 3 | 2)
     for _ in range(dice.one_of((50, 99, 101, 200))):
@@ -101,6 +101,6 @@ def varint(number: int) -> bytes:
 
 
 _MUTATIONS: tuple[Callable[[bytes, Dice], bytes], ...] = (
-    *(_flipped, _flipped, _cut, _repeated, _spliced, _overwritten, _noise, _giant_length),
-    *(_wrong_wire_type, _long_number, _nested, _groups, _no_utf8, _unknown_fields),
+    *(_flip, _flip, _cut, _repeat, _splice, _overwritten, _noise, _giant_length),
+    *(_wrong_wire_type, _long_number, _nest, _groups, _no_utf8, _unknown_fields),
 )

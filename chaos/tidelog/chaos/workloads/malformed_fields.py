@@ -64,7 +64,7 @@ class Filler:
     known: Known
     specials: dict[str, Special] = field(default_factory=dict)
 
-    def filled(self, kind: type[Message], dice: Dice) -> Message:
+    def fill(self, kind: type[Message], dice: Dice) -> Message:
         """A message of the kind: every field absent, true, at an edge or beyond it."""
         message = kind()
         self._fill(message, dice, _DEPTH_MAX)

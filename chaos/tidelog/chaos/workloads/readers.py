@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from tidelog.chaos.workloads.plans import TopicPlan
-from tidelog.chaos.workloads.world_port import WorldPort
+from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import Consumer, Record
 from tidelog.client.errors import OffsetOutOfRangeError, TidelogError
 from tidelog.history.history import Poll
@@ -42,7 +42,7 @@ class Life(Protocol):
 class _Reader:
     def __init__(
         self,
-        world: WorldPort,
+        port: WorkloadPort,
         life: Life,
         *,
         name: str,
@@ -51,7 +51,7 @@ class _Reader:
         is_final: bool,
     ) -> None:
         self.positions = dict.fromkeys(range(life.plan.partitions), 0)
-        self._world = world
+        self._port = port
         self._life = life
         self._name = name
         self._consumer = consumer
@@ -65,7 +65,7 @@ class _Reader:
 
     async def poll(self) -> None:
         """Poll once; its records by partition."""
-        number, invoked_s = self._next_number(), self._world.now_s
+        number, invoked_s = self._next_number(), self._port.now_s
         records = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
         for partition, group in groupby(records, key=lambda record: record.partition):
             self._write(partition, list(group), number, invoked_s)
@@ -73,7 +73,7 @@ class _Reader:
     def note_nothing(self) -> None:
         """Every partition was read to its end: say so of those without a record, too."""
         for partition in self.positions:
-            self._write(partition, [], self._next_number(), self._world.now_s)
+            self._write(partition, [], self._next_number(), self._port.now_s)
 
     def _write(self, partition: int, group: list[Record], number: int, invoked_s: float) -> None:
         poll = Poll(
@@ -83,14 +83,14 @@ class _Reader:
             incarnation=self._life.number,
             partition=partition,
             invoked_s=invoked_s,
-            ended_s=self._world.now_s,
+            ended_s=self._port.now_s,
             position=self.positions[partition],
             records=tuple((one.offset, one.value or b"") for one in group),
             is_final=self._is_final,
             is_rewound=partition in self._rewound,
         )
         self._rewound.discard(partition)
-        self._world.polled(poll)
+        self._port.end_poll(poll)
         if group:
             self.positions[partition] = group[-1].offset + 1
 
@@ -100,7 +100,7 @@ class _Reader:
         ends = await self._consumer.end_offsets([(topic, one) for one in self.positions])
         for (_, partition), end in ends.items():
             if self.positions[partition] > end:
-                self._world.note(
+                self._port.note(
                     self._name, f"{topic}-{partition}: {self.positions[partition]} > {end}"
                 )
                 self.positions[partition] = end
@@ -109,7 +109,7 @@ class _Reader:
 
 
 async def read_along(
-    world: WorldPort,
+    port: WorkloadPort,
     life: Life,
     *,
     name: str,
@@ -117,10 +117,10 @@ async def read_along(
     next_number: Callable[[], int],
 ) -> None:
     """Until the incarnation is over."""
-    consumer = _consumer(world, ports)
+    consumer = _consumer(port, ports)
     async with consumer:
         reader = _Reader(
-            world, life, name=name, consumer=consumer, next_number=next_number, is_final=False
+            port, life, name=name, consumer=consumer, next_number=next_number, is_final=False
         )
         while not life.is_over:
             try:
@@ -132,17 +132,17 @@ async def read_along(
 
 
 async def read_all(
-    world: WorldPort, life: Life, *, ports: Mapping[str, Any], next_number: Callable[[], int]
+    port: WorkloadPort, life: Life, *, ports: Mapping[str, Any], next_number: Callable[[], int]
 ) -> None:
     """From the first record to the high watermark of every partition.
 
     Errors: `TimeoutError` when it takes longer than `FINAL_S_MAX` allows; what a consumer raises.
     """
-    consumer = _consumer(world, ports)
+    consumer = _consumer(port, ports)
     name = f"final-{life.plan.name}"
     async with consumer, asyncio.timeout(FINAL_S_MAX) as limit:
         reader = _Reader(
-            world, life, name=name, consumer=consumer, next_number=next_number, is_final=True
+            port, life, name=name, consumer=consumer, next_number=next_number, is_final=True
         )
         tps = [(life.plan.name, one) for one in reader.positions]
         ends = {tp.partition: end for tp, end in (await consumer.end_offsets(tps)).items()}
@@ -158,8 +158,14 @@ def _allow(limit: asyncio.Timeout, records: int) -> None:
         limit.reschedule(ends_s + records / FINAL_RECORDS_PER_S)
 
 
-def _consumer(world: WorldPort, ports: Mapping[str, Any]) -> Consumer:
-    return Consumer(world.bootstrap, auto_offset_reset="none", request_timeout_ms=2_000, **ports)
+def _consumer(port: WorkloadPort, ports: Mapping[str, Any]) -> Consumer:
+    return Consumer(
+        port.bootstrap,
+        auto_offset_reset="none",
+        request_timeout_ms=2_000,
+        bootstrap_timeout_ms=60_000,
+        **ports,
+    )
 
 
 async def _try(work: Callable[[], Any]) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Literal, Protocol
 
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
-from tidelog.chaos.workloads.world_port import WorldPort
+from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import Producer, RecordMetadata
 from tidelog.client.errors import ClientClosedError, InvalidProducerEpochError, TidelogError
 from tidelog.core.chance import SeededRandom
@@ -38,7 +38,7 @@ class Incarnation:
 class SendBook(Protocol):
     """Book of the producers' sends."""
 
-    world: WorldPort
+    port: WorkloadPort
     is_held: bool
     """No send begins until this is False again."""
 
@@ -59,7 +59,7 @@ class Sender:
         self, book: SendBook, plan: ProducerPlan, incarnation: Incarnation, random: SeededRandom
     ) -> None:
         self._book = book
-        self._world = book.world
+        self._port = book.port
         self._plan = plan
         self._incarnation = incarnation
         self._random = random
@@ -82,15 +82,16 @@ class Sender:
     def _producer(self) -> Producer:
         acks: Literal["all", 1, 0] = _ACKS[self._plan.acks]
         return Producer(
-            self._world.bootstrap,
+            self._port.bootstrap,
             acks=acks,
             enable_idempotence=acks == "all",
             request_timeout_ms=self._plan.request_timeout_ms,
             delivery_timeout_ms=self._plan.delivery_timeout_ms,
             max_block_ms=5_000,
+            bootstrap_timeout_ms=5_000,
             batch_size=self._plan.batch_size,
             max_request_size=self._plan.max_request_size,
-            **self._world.ports(self._plan.name),
+            **self._port.client_ports(self._plan.name),
         )
 
     async def _burst(self, producer: Producer, name: str) -> None:
@@ -102,7 +103,7 @@ class Sender:
             await self._send(producer, name, partition, value)
 
     async def _send(self, producer: Producer, name: str, where: int, value: bytes) -> None:
-        invoked_s = self._world.now_s
+        invoked_s = self._port.now_s
         number = self._book.next_number()
 
         def sent(
@@ -129,7 +130,7 @@ class Sender:
             future = await producer.submit(self._plan.topic, value=value, partition=where)
         except TidelogError as error:
             outcome: Outcome = "unknown" if error.is_outcome_unknown else "fail"
-            self._book.end(key, sent(outcome, self._world.now_s, reason=str(error)))
+            self._book.end(key, sent(outcome, self._port.now_s, reason=str(error)))
             await asyncio.sleep(REFUSED_WAIT_S)
         else:
             future.add_done_callback(partial(self._on_done, key, sent))
@@ -138,7 +139,7 @@ class Sender:
         self, key: int, sent: Callable[..., Send], future: asyncio.Future[RecordMetadata]
     ) -> None:
         error = future.exception()
-        now_s = self._world.now_s
+        now_s = self._port.now_s
         if error is None:
             offset = future.result().offset
             self._book.end(key, sent("ok", now_s, offset=None if offset < 0 else offset))

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
 from tidelog.chaos.workloads.readers import read_all, read_along
 from tidelog.chaos.workloads.senders import Incarnation, Sender
-from tidelog.chaos.workloads.world_port import WorldPort
+from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client.admin import Admin
 from tidelog.client.errors import TidelogError
 from tidelog.core.chance import SeededRandom, one_of
@@ -34,8 +34,8 @@ RETENTION_MS = 7 * 24 * 3600 * 1000
 class Workload:
     """The clients of one run."""
 
-    def __init__(self, world: WorldPort, random: SeededRandom) -> None:
-        self.world = world
+    def __init__(self, port: WorkloadPort, random: SeededRandom) -> None:
+        self.port = port
         self.acknowledged = 0
         self.unended = 0
         self.is_churn_over = False
@@ -49,9 +49,9 @@ class Workload:
         self._decisions = 0
         self._incarnations: dict[str, Incarnation] = {}
         self._pending: dict[int, Callable[[], Send]] = {}
-        ports = world.ports("admin")
+        ports = port.client_ports("admin")
         self._transport: Transport = ports["transport"]
-        self._admin = Admin(world.bootstrap, **ports)
+        self._admin = Admin(port.bootstrap, **ports)
 
     @property
     def is_held(self) -> bool:
@@ -61,9 +61,9 @@ class Workload:
     @is_held.setter
     def is_held(self, is_held: bool) -> None:
         if is_held and self._held_since_s is None:
-            self._held_since_s = self.world.now_s
+            self._held_since_s = self.port.now_s
         elif not is_held and self._held_since_s is not None:
-            self.rests.append((self._held_since_s, self.world.now_s))
+            self.rests.append((self._held_since_s, self.port.now_s))
             self._held_since_s = None
 
     @property
@@ -80,7 +80,7 @@ class Workload:
 
     async def begin(self) -> None:
         """Create all topics; producers and readers start."""
-        for plan in self.world.topics:
+        for plan in self.port.topics:
             await self._create(plan)
             self._begin(plan, 0)
 
@@ -88,14 +88,14 @@ class Workload:
         """Until it is over: what operators do on a working day, drawn."""
         while not self.is_churn_over:
             await asyncio.sleep(self._random.uniform(CHURN_S_MIN, CHURN_S_MAX))
-            topic = one_of(self._random, self.world.topics)
+            topic = one_of(self._random, self.port.topics)
             try:
                 await one_of(
                     self._random,
                     [self._elect, self._elect_unclean, self._configure, self._recreate],
                 )(topic)
             except TidelogError as error:
-                self.world.note("admin", f"{topic.name}: {error}")
+                self.port.note("admin", f"{topic.name}: {error}")
 
     async def stop_sending(self) -> None:
         """Returns when every send has ended."""
@@ -112,39 +112,39 @@ class Workload:
     def write_pending(self) -> None:
         """Write sends that have not ended into the history, too."""
         for send in self._pending.values():
-            self.world.ended(send())
+            self.port.end_send(send())
         self._pending.clear()
 
     async def read_all(self) -> None:
         """Everything there is, by readers of their own. Errors: as `readers.read_all`."""
         for incarnation in self._incarnations.values():
-            ports = self.world.ports("reader-final")
-            await read_all(self.world, incarnation, ports=ports, next_number=self.next_number)
+            ports = self.port.client_ports("reader-final")
+            await read_all(self.port, incarnation, ports=ports, next_number=self.next_number)
         self.is_read = True
 
     # Admin
 
     async def _create(self, plan: TopicPlan) -> None:
         """Until it is there; a call that was not answered may have created it."""
-        self.world.note("admin", f"creates {plan.name}")
+        self.port.note("admin", f"creates {plan.name}")
         while True:
             try:
                 await self._admin.create_topic(
                     plan.name,
                     partitions=plan.partitions,
-                    replication_factor=self.world.replication_factor,
+                    replication_factor=self.port.replication_factor,
                     configs=plan.configs(),
                 )
             except TidelogError as error:
                 if error.code == common_pb2.TOPIC_ALREADY_EXISTS:
                     return
-                self.world.note("admin", f"{plan.name} not created: {error}")
+                self.port.note("admin", f"{plan.name} not created: {error}")
                 await asyncio.sleep(REFUSED_WAIT_S)
             else:
                 return
 
     async def _delete(self, plan: TopicPlan) -> None:
-        self.world.note("admin", f"deletes {plan.name}")
+        self.port.note("admin", f"deletes {plan.name}")
         while True:
             try:
                 await self._admin.delete_topic(plan.name)
@@ -164,10 +164,10 @@ class Workload:
         try:
             async with asyncio.timeout(within_s):
                 await self._admin.create_topic(
-                    topic, partitions=1, replication_factor=self.world.replication_factor
+                    topic, partitions=1, replication_factor=self.port.replication_factor
                 )
         except (TimeoutError, TidelogError) as error:
-            self.world.note("admin", f"{topic} not created: {error!r}")
+            self.port.note("admin", f"{topic} not created: {error!r}")
             return False
         return True
 
@@ -179,7 +179,7 @@ class Workload:
             async with asyncio.timeout(within_s):
                 await self._admin.alter_configs(topic, changes)
         except (TimeoutError, TidelogError) as error:
-            self.world.note("admin", f"{topic} not altered: {error!r}")
+            self.port.note("admin", f"{topic} not altered: {error!r}")
             return False
         return True
 
@@ -187,7 +187,7 @@ class Workload:
         if plan.name != CHURNED:
             return
         old = self._incarnations[plan.name]
-        before = await self._told_ids(plan.name) - {b""}
+        before = await self._topic_ids(plan.name) - {b""}
         if not before:
             return  # nobody to ask: which incarnation comes next could not be told
         await self._delete(plan)
@@ -195,7 +195,7 @@ class Workload:
         await asyncio.gather(*old.tasks)
         await self._create(plan)
         await self._known_to_all(plan.name, before)
-        self.world.happened("recreated_topics")
+        self.port.count_event("recreated_topics")
         self._begin(plan, old.number + 1)
 
     async def _known_to_all(self, topic: str, before: AbstractSet[bytes]) -> None:
@@ -205,20 +205,20 @@ class Workload:
         that by right, and we would write it down as read in the new one. A broker that does not
         come back is for others to find: the wait has an end.
         """
-        ends_s = self.world.now_s + KNOWN_S_MAX
-        while self.world.now_s < ends_s:
-            told = await self._told_ids(topic)
-            if len(told) == 1 and not told & (before | {b""}):
+        ends_s = self.port.now_s + KNOWN_S_MAX
+        while self.port.now_s < ends_s:
+            topic_ids = await self._topic_ids(topic)
+            if len(topic_ids) == 1 and not topic_ids & (before | {b""}):
                 return
             await asyncio.sleep(REFUSED_WAIT_S)
-        self.world.note("admin", f"{topic}: not every broker knows it after {KNOWN_S_MAX} s")
+        self.port.note("admin", f"{topic}: not every broker knows it after {KNOWN_S_MAX} s")
 
-    async def _told_ids(self, topic: str) -> AbstractSet[bytes]:
+    async def _topic_ids(self, topic: str) -> AbstractSet[bytes]:
         """The topic's ids by each broker; empty for one that has none, or does not answer."""
-        asked = (self._told_id(address, topic) for address in self.world.bootstrap)
+        asked = (self._topic_id(address, topic) for address in self.port.bootstrap)
         return set(await asyncio.gather(*asked))
 
-    async def _told_id(self, address: str, topic: str) -> bytes:
+    async def _topic_id(self, address: str, topic: str) -> bytes:
         request = MetadataRequest(topics=[topic])
         try:
             answer = await self._transport.call(address, METADATA, request, timeout_ms=ASK_MS)
@@ -234,7 +234,7 @@ class Workload:
             await self._admin.elect_leaders([plan.name], unclean=True)
 
     async def _configure(self, plan: TopicPlan) -> None:
-        sizes = self.world.segment_bytes
+        sizes = self.port.segment_bytes
         segment_bytes = str(self._random.randrange(sizes.start, sizes.stop))
         await self._admin.alter_configs(plan.name, {"segment.bytes": segment_bytes})
 
@@ -242,16 +242,16 @@ class Workload:
 
     def _begin(self, plan: TopicPlan, number: int) -> None:
         incarnation = self._incarnations[plan.name] = Incarnation(plan, number)
-        for producer in self.world.producers:
+        for producer in self.port.producers:
             if producer.topic == plan.name:
                 work = Sender(self, producer, incarnation, self._random.fork(producer.name)).run()
                 incarnation.tasks.append(asyncio.create_task(work, name=producer.name))
-        for reader in self.world.readers:
+        for reader in self.port.readers:
             reading = read_along(
-                self.world,
+                self.port,
                 incarnation,
                 name=f"{reader}-{plan.name}-{number}",
-                ports=self.world.ports(f"{reader}-{plan.name}"),
+                ports=self.port.client_ports(f"{reader}-{plan.name}"),
                 next_number=self.next_number,
             )
             task = asyncio.create_task(reading, name=f"{reader}-{plan.name}")
@@ -262,7 +262,7 @@ class Workload:
         self.unended += 1
         number = self.next_number()
         self._pending[number] = begun
-        self.world.begun(begun)
+        self.port.begin_send(begun)
         return number
 
     def end(self, number: int, send: Send) -> None:
@@ -270,11 +270,11 @@ class Workload:
         if self._pending.pop(number, None) is None:
             return  # It was written down as one that never ends.
         self.unended -= 1
-        self.world.ended(send)
+        self.port.end_send(send)
         self.acknowledged += send.outcome == "ok"
         if send.outcome == "unknown":
-            self.world.happened("unknown_outcomes")
-        if self.world.is_diary_read:
+            self.port.count_event("unknown_outcomes")
+        if self.port.is_diary_read:
             end = send.offset if send.outcome == "ok" else f"{send.outcome}: {send.reason}"
             place = f"{send.topic}-{send.partition}"
-            self.world.note(send.process, f"{place} {send.value[:24]!r}: {end}")
+            self.port.note(send.process, f"{place} {send.value[:24]!r}: {end}")

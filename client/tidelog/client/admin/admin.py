@@ -29,6 +29,12 @@ from tidelog.client.admin.descriptions import (
 from tidelog.client.admin.events import EventFilter, EventLookup, Story
 from tidelog.client.admin.quorum import QuorumDescription, QuorumLookup
 from tidelog.client.backoff import Backoff
+from tidelog.client.connections import (
+    CONNECTIONS_MAX_IDLE_MS,
+    RETRIES_MAX,
+    ConnectionConfig,
+    check_range,
+)
 from tidelog.client.errors import (
     TidelogError,
     error_from_wire,
@@ -69,8 +75,10 @@ _ANSWER_MARGIN_MS = 4_000
 class Admin:
     """Use it as `async with Admin("127.0.0.1:9192") as admin`.
 
-    `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first.
-    `api_timeout_ms` bounds a whole operation with its retries, `request_timeout_ms` each attempt.
+    `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first. `client_id`,
+    `connections_max_idle_ms` and `bootstrap_timeout_ms` are those of `Producer`.
+    `api_timeout_ms` bounds a whole operation with its retries, `request_timeout_ms` each attempt;
+    after `retries` failures in a row, 0 to 2147483647, an operation fails with the last error.
     A method for several items returns a dictionary with each one's result or error, one for a
     single item raises: `require_all` makes the first the second. Every method raises
     UnreachableError as soon as no address answers at all.
@@ -81,23 +89,31 @@ class Admin:
         bootstrap: str | Sequence[str] | None = None,
         *,
         bootstrap_servers: str | Sequence[str] | None = None,
+        client_id: str = "tidelog-admin",
+        connections_max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        bootstrap_timeout_ms: int = 0,
         request_timeout_ms: int = 15_000,
         api_timeout_ms: int = 60_000,
+        retries: int = RETRIES_MAX,
         transport: Transport | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
         bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
+        check_range("retries", retries, least=0, most=RETRIES_MAX)
         self._request_timeout_ms = request_timeout_ms
         self._api_timeout_ms = api_timeout_ms
         backoff = Backoff()
-        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
+        self._ports = ClientPorts.of(
+            transport=transport, clock=clock, random=random, connections=named
+        )
         self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig())
         addresses = parse_bootstrap(bootstrap)
         self._quorum = QuorumLookup(self._ports.transport, bootstrap=addresses)
         self._events = EventLookup(self._ports.transport, bootstrap=addresses)
         self._lookup = OffsetLookup(
-            self._routing, backoff=backoff, request_timeout_ms=request_timeout_ms
+            self._routing, backoff=backoff, request_timeout_ms=request_timeout_ms, retries=retries
         )
         self._changes = ChangeCalls(
             self._routing,
@@ -105,6 +121,7 @@ class Admin:
             backoff=backoff,
             request_timeout_ms=request_timeout_ms,
             api_timeout_ms=api_timeout_ms,
+            retries=retries,
         )
 
     async def __aenter__(self) -> Self:
@@ -352,7 +369,7 @@ class Admin:
                 break
             failures += 1
             error = error_from_wire(response.error)
-            await self._changes.back_off(failures, error, deadline_ms=deadline_ms)
+            await self._changes.retry(failures, error, deadline_ms=deadline_ms)
         raise_for(response.error)
         return {
             TopicPartition(one.topic, one.partition): (

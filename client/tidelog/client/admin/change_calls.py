@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from tidelog.client.admin.changes import Changes, Result
 from tidelog.client.admin.descriptions import unusable_parts
 from tidelog.client.backoff import Backoff
+from tidelog.client.connections import RETRIES_MAX
 from tidelog.client.errors import (
     CallFailedError,
     RequestTimedOutError,
@@ -34,7 +35,7 @@ Attempt = Callable[[list[str], bytes], Awaitable[tuple[Error, Sequence[Result]]]
 class ChangeCalls:
     """The changing calls of one admin client.
 
-    `api_timeout_ms` bounds a change with its retries, `request_timeout_ms` each attempt.
+    `api_timeout_ms` and `retries` bound a change, `request_timeout_ms` each attempt.
     """
 
     def __init__(
@@ -45,12 +46,14 @@ class ChangeCalls:
         backoff: Backoff,
         request_timeout_ms: int,
         api_timeout_ms: int,
+        retries: int = RETRIES_MAX,
     ) -> None:
         self._routing = routing
         self._ports = ports
         self._backoff = backoff
         self._request_timeout_ms = request_timeout_ms
         self._api_timeout_ms = api_timeout_ms
+        self._retries = retries
 
     def deadline_ms(self) -> int:
         """The end of a change that begins now."""
@@ -89,7 +92,13 @@ class ChangeCalls:
                 changes.attempt_failed(failure)
             if changes.pending:
                 failures += 1
-                await self.back_off(failures, changes.last_error, deadline_ms=deadline_ms)
+                await self.retry(failures, changes.last_error, deadline_ms=deadline_ms)
+
+    async def retry(self, failures: int, error: TidelogError | None, *, deadline_ms: int) -> None:
+        """Wait before an attempt after `failures`; raises `error` when no retry is left."""
+        if failures > self._retries:
+            raise error or CallFailedError(f"no answer after {self._retries} retries")
+        await self.back_off(failures, error, deadline_ms=deadline_ms)
 
     async def back_off(
         self, failures: int, error: TidelogError | None, *, deadline_ms: int

@@ -110,7 +110,7 @@ class EventLookup:
             found += [_event(event, node_id) for event in events]
             if events:
                 position[node_id] = events[-1].sequence
-        return Story(merged(found), tuple(silent), position)
+        return Story(merge_events(found), tuple(silent), position)
 
     async def _nodes(self) -> dict[int, str]:
         answers = await asyncio.gather(*map(self._describe, self._bootstrap))
@@ -158,7 +158,7 @@ class EventLookup:
             request.after_sequence = page.events[-1].sequence
 
 
-def merged(events: Sequence[ClusterEvent]) -> tuple[ClusterEvent, ...]:
+def merge_events(events: Sequence[ClusterEvent]) -> tuple[ClusterEvent, ...]:
     """Merge events ordered by time; a metadata event that several nodes report is listed once."""
     by_identity: dict[object, ClusterEvent] = {}
     for place, event in enumerate(events):

@@ -81,12 +81,12 @@ class QuorumLookup:
         """Describe the quorum. Errors: UnreachableError if no address names the controllers."""
         answers = await self._ask_all(self._bootstrap, DESCRIBE_QUORUM, DescribeQuorumRequest())
         voters = {v.node_id: v.address for answer in answers.values() for v in answer.voters}
-        voters = voters or await self._configured()
+        voters = voters or await self._find_configured()
         missing = [address for address in voters.values() if address not in answers]
         answers |= await self._ask_all(missing, DESCRIBE_QUORUM, DescribeQuorumRequest())
         return _description(voters, answers.values())
 
-    async def _configured(self) -> dict[int, str]:
+    async def _find_configured(self) -> dict[int, str]:
         """The controllers as brokers know them, if no bootstrap address is a controller's."""
         request = DescribeClusterRequest()
         answers = await self._ask_all(self._bootstrap, DESCRIBE_CLUSTER, request)

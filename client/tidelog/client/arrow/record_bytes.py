@@ -226,7 +226,7 @@ def encode(
         EncodedBatch(
             seal(
                 _header(codec, count, base_timestamp=base, max_timestamp=most),
-                _packed(codec, body[start:end], level=level),
+                _pack(codec, body[start:end], level=level),
             ),
             count,
         )
@@ -236,7 +236,7 @@ def encode(
     ]
 
 
-def _packed(codec: Codec, records: memoryview, *, level: int | None) -> Buffer:
+def _pack(codec: Codec, records: memoryview, *, level: int | None) -> Buffer:
     return records if codec is Codec.NONE else compress(codec, bytes(records), level=level)
 
 

@@ -116,7 +116,7 @@ def _places(
     """
     walks = np.maximum(counts // walk_records, 1)
     owners = np.repeat(np.arange(len(starts)), walks)
-    nth = _counted(walks)
+    nth = _count_up(walks)
     sizes = ends - starts
     targets = starts[owners] + sizes[owners] * nth // walks[owners]
     inner = np.flatnonzero(nth)
@@ -132,7 +132,7 @@ def _likely_start(data: Bytes, targets: Int64s, widths: Int64s, ends: Int64s) ->
     Its length, of one or two bytes, leads to another record, the attributes of both are 0, and the
     offset of the other one follows.
     """
-    window = np.repeat(targets, widths) + _counted(widths)
+    window = np.repeat(targets, widths) + _count_up(widths)
     is_zero = data.take(window, mode="clip") == 0
     attributes = np.tile(window[is_zero], 2)
     of = np.tile(np.repeat(np.arange(len(targets)), widths)[is_zero], 2)
@@ -184,7 +184,7 @@ def _sizes_by_word() -> Int64s:
     return np.where(is_none, 0, sizes)
 
 
-def _counted(counts: Int64s) -> Int64s:
+def _count_up(counts: Int64s) -> Int64s:
     """The numbers 0, 1, 2… below each count, concatenated."""
     ends = np.cumsum(counts)
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)

@@ -119,7 +119,7 @@ def check_rows(
     return int(sizes.sum())
 
 
-def concatenated(parts: Sequence[TableRows]) -> TableRows:
+def concatenate(parts: Sequence[TableRows]) -> TableRows:
     """Concatenate the rows of at least one part; together they must fit 2 GiB."""
     if len(parts) == 1:
         return parts[0]

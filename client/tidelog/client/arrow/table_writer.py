@@ -21,13 +21,18 @@ from tidelog.client.arrow.rows import (
     TableRows,
     check_rows,
     check_schema,
-    concatenated,
+    concatenate,
     pieces,
     rows_of,
 )
 from tidelog.client.arrow.write_result import Tally, WriteResult
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import TopicView
+from tidelog.client.connections import (
+    CONNECTIONS_MAX_IDLE_MS,
+    RETRIES_MAX,
+    ConnectionConfig,
+)
 from tidelog.client.errors import TidelogError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
@@ -72,6 +77,9 @@ class TableWriter:
         self,
         bootstrap: str | Sequence[str],
         *,
+        client_id: str = "tidelog-table-writer",
+        connections_max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        bootstrap_timeout_ms: int = 0,
         acks: Literal["all", -1, 0, 1] = "all",
         enable_idempotence: bool | None = None,
         compression: str = "none",
@@ -84,6 +92,7 @@ class TableWriter:
         max_in_flight: int = 5,
         request_timeout_ms: int = 10_000,
         delivery_timeout_ms: int = 120_000,
+        retries: int = RETRIES_MAX,
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
@@ -105,9 +114,13 @@ class TableWriter:
             max_in_flight=max_in_flight,
             request_timeout_ms=request_timeout_ms,
             delivery_timeout_ms=delivery_timeout_ms,
+            retries=retries,
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
-        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
+        self._ports = ClientPorts.of(
+            transport=transport, clock=clock, random=random, connections=named
+        )
         self._engine = ProducerEngine(bootstrap, ports=self._ports, config=self._config)
         self._gather_bytes = gather_bytes
         self._record_bytes_max = max_request_size - HEADER_BYTES
@@ -148,7 +161,7 @@ class TableWriter:
         view = await self._engine.topic(topic)
         async with self._turn:
             self._tally.raise_error()
-            for rows, size_bytes in self._checked(view, batch):
+            for rows, size_bytes in self._check(view, batch):
                 await self._gather(topic, view, rows, size_bytes)
 
     async def flush(self) -> WriteResult:
@@ -163,9 +176,9 @@ class TableWriter:
             await self._engine.flush()
             tally, self._tally = self._tally, Tally()
         tally.raise_error()
-        return tally.written()
+        return tally.write_result()
 
-    def _checked(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
+    def _check(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
         """The checked rows in parts, with an upper bound for the bytes of their records."""
         now_ms, limit = self._ports.clock.wall_ms(), self._record_bytes_max
         parts, first_row = [], 0
@@ -220,7 +233,7 @@ class TableWriter:
                 self._hand_over(one)
                 self._next = None
         except TidelogError as error:
-            self._tally.failed(error, 0)
+            self._tally.fail(error, 0)
             self._drop_all()
             raise
 
@@ -234,7 +247,7 @@ class TableWriter:
             now_ms=self._ports.clock.monotonic_ms(),
             topic_id=one.topic_id,
         )
-        self._tally.sent(len(data))
+        self._tally.count_sent(len(data))
         self._engine.announce()
 
     def _drop_all(self) -> None:
@@ -243,7 +256,7 @@ class TableWriter:
         self._gathered.clear()
 
     def _batches(self, topic: str, gathered: _Gathered) -> Iterator[_Outgoing]:
-        rows, view, config = concatenated(gathered.parts), gathered.view, self._config
+        rows, view, config = concatenate(gathered.parts), gathered.view, self._config
         partitions = self._partitioning(topic).choose(
             rows,
             record_bounds(rows.records, batch_size=config.batch_size),

@@ -12,6 +12,7 @@ from tidelog.client.arrow.table_ranges import Place
 from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
 from tidelog.client.arrow.table_writer import TableWriter
 from tidelog.client.arrow.write_result import WriteResult
+from tidelog.client.connections import RETRIES_MAX
 from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.sync import LoopThread
 from tidelog.net.transport import Transport
@@ -85,7 +86,7 @@ def iter_batches(
             async for chunk in read_chunks(reader, planned, fail_on_data_loss=fail_on_data_loss):
                 yield chunk
 
-    return _decoded(chunks, schema.names)
+    return _decode(chunks, schema.names)
 
 
 def write_table(
@@ -99,6 +100,9 @@ def write_table(
     compression_level: int | None = None,
     batch_size: int = 512 << 10,
     delivery_timeout_ms: int = 120_000,
+    retries: int = RETRIES_MAX,
+    client_id: str = "tidelog-table-writer",
+    bootstrap_timeout_ms: int = 0,
     transport: Transport | None = None,
 ) -> WriteResult:
     """Produce a table, or batches as they arrive, and wait until all rows are acknowledged.
@@ -118,6 +122,9 @@ def write_table(
             compression_level=compression_level,
             batch_size=batch_size,
             delivery_timeout_ms=delivery_timeout_ms,
+            retries=retries,
+            client_id=client_id,
+            bootstrap_timeout_ms=bootstrap_timeout_ms,
             transport=transport,
         )
         return await writer.__aenter__()
@@ -144,7 +151,7 @@ def _schema(columns: Sequence[str] | None, *, include_headers: bool) -> pa.Schem
     return pa.schema([SCHEMA.field(name) for name in columns])
 
 
-def _decoded(
+def _decode(
     chunks: Callable[[], AsyncGenerator[Chunk, None]], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Decode on the caller's thread, while the loop fetches the next answers."""

@@ -39,11 +39,11 @@ class Tally:
         self._bytes = 0
         self._partitions: dict[TopicPartition, PartitionWriteResult] = {}
 
-    def sent(self, size_bytes: int) -> None:
+    def count_sent(self, size_bytes: int) -> None:
         """Count a batch of `size_bytes` that was put into the buffer."""
         self._bytes += size_bytes
 
-    def acknowledged(
+    def acknowledge(
         self,
         tp: TopicPartition,
         base_offset: int,
@@ -60,7 +60,7 @@ class Tally:
             max(before.last_offset, last_offset),
         )
 
-    def failed(self, error: Exception, _count: int, /) -> None:
+    def fail(self, error: Exception, _count: int, /) -> None:
         """See `Delivery`."""
         self.error = self.error or error
 
@@ -69,7 +69,7 @@ class Tally:
         if self.error is not None:
             raise self.error
 
-    def written(self) -> WriteResult:
+    def write_result(self) -> WriteResult:
         """The result, once all batches are acknowledged."""
         partitions = dict(sorted(self._partitions.items()))
         records = sum(one.records for one in partitions.values())

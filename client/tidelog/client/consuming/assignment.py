@@ -69,7 +69,7 @@ class Position:
         self.failures += 1
         self.retry_at_ms = retry_at_ms
 
-    def fetched(self, *, leader_epoch: int, base_offset: int, end_offset: int) -> None:
+    def note_fetch(self, *, leader_epoch: int, base_offset: int, end_offset: int) -> None:
         """Note a fetched batch, with which all records below its end are fetched."""
         if leader_epoch != self.last_fetched_epoch:
             self.last_fetched_epoch = leader_epoch if leader_epoch >= 0 else None
@@ -85,6 +85,23 @@ class Position:
         """
         is_known = leader_epoch == self.last_fetched_epoch
         return end_offset if is_known else min(end_offset, self.epoch_offset)
+
+
+def names_and_partitions(
+    wanted: Iterable[tuple[str, int] | str],
+) -> tuple[list[str], list[TopicPartition]]:
+    """The topics' names among what is to be assigned, and the partitions. Errors: TypeError."""
+    names: list[str] = []
+    partitions: list[TopicPartition] = []
+    given: Iterable[object] = [wanted] if isinstance(wanted, str) else wanted
+    for one in given:
+        if isinstance(one, str):
+            names.append(one)
+        elif isinstance(one, tuple) and len(one) == 2:
+            partitions.append(TopicPartition(*one))
+        else:
+            raise TypeError(f"assign takes a list of topics and of partitions, not {one!r} in one")
+    return list(dict.fromkeys(names)), partitions
 
 
 class Assignment:
@@ -111,7 +128,7 @@ class Assignment:
         is_assigned = self._positions.get(position.tp) is position
         return is_assigned and position.generation == generation
 
-    def served(self, tp: TopicPartition) -> None:
+    def note_served(self, tp: TopicPartition) -> None:
         """Move the partition to the end, so that the size limit of answers starves no other."""
         position = self._positions.pop(tp, None)
         if position is not None:

@@ -14,13 +14,19 @@ from datetime import datetime
 from typing import Generic, Literal, Self
 
 from tidelog.client.backoff import Backoff
-from tidelog.client.consuming.assignment import Assignment, Position
+from tidelog.client.connections import CONNECTIONS_MAX_IDLE_MS, ConnectionConfig
+from tidelog.client.consuming.assignment import Assignment, Position, names_and_partitions
 from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor, ConsumerInterceptors
+from tidelog.client.consuming.consumer_options import (
+    DEFAULT_MAX_RECORDS,
+    RESETS,
+    check_options,
+)
 from tidelog.client.consuming.deserializers import Deserializer, Deserializers
 from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
 from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
-from tidelog.client.consuming.subscription import Subscription
+from tidelog.client.consuming.subscriptions import Looks, Subscriptions
 from tidelog.client.errors import ClientClosedError, NothingAssignedError
 from tidelog.client.offsets import (
     EARLIEST,
@@ -36,18 +42,15 @@ from tidelog.client.routing import Routing, RoutingConfig, named_bootstrap
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 
-_RESETS: dict[str, Spec | None] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
-_TRUNCATIONS = ("raise", "reset", None)
-DEFAULT_MAX_RECORDS = 5_000
-
 
 class Consumer(Generic[K, V]):
     """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
-    Instead of `assign`, `await c.subscribe(["t"])` reads all partitions, those added later too.
+    `c.assign(["t"])` and `await c.subscribe(["t"])` read all partitions, those added later too.
 
     Sizes in bytes, times in milliseconds:
     - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
+    - `client_id`, `connections_max_idle_ms`, `bootstrap_timeout_ms`: those of `Producer`.
     - `auto_offset_reset`: the start without a seek, when an offset is out of range, and when the
       topic was deleted and recreated: "earliest", "latest", or "none" (OffsetOutOfRangeError; for a
       recreated topic InconsistentTopicIdError).
@@ -74,6 +77,9 @@ class Consumer(Generic[K, V]):
         bootstrap: str | Sequence[str] | None = None,
         *,
         bootstrap_servers: str | Sequence[str] | None = None,
+        client_id: str = "tidelog-consumer",
+        connections_max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        bootstrap_timeout_ms: int = 0,
         auto_offset_reset: Literal["earliest", "latest", "none"] = "earliest",
         on_truncation: Literal["raise", "reset"] | None = None,
         fetch_min_bytes: int = 1,
@@ -95,20 +101,22 @@ class Consumer(Generic[K, V]):
         random: Random | None = None,
     ) -> None:
         bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
-        _check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
+        check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
         self._max_poll_records = max_poll_records
         self._interceptors = ConsumerInterceptors(interceptors or ())
-        self._api_timeout_ms, self._request_timeout_ms = api_timeout_ms, request_timeout_ms
-        self._reset = _RESETS[auto_offset_reset]
+        self._api_timeout_ms = api_timeout_ms
+        reset = RESETS[auto_offset_reset]
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
-        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        self._metadata_max_age_ms = metadata_max_age_ms
+        named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
+        self._ports = ClientPorts.of(
+            transport=transport, clock=clock, random=random, connections=named
+        )
         aged = RoutingConfig(backoff=backoff, metadata_max_age_ms=metadata_max_age_ms)
         routing = self._routing = Routing(bootstrap, ports=self._ports, config=aged)
         self._lookup = OffsetLookup(routing, backoff=backoff, request_timeout_ms=request_timeout_ms)
         self._assignment = Assignment()
         config = FetcherConfig(
-            reset=self._reset,
+            reset=reset,
             is_truncation_error=(on_truncation or auto_offset_reset) in {"raise", "none"},
             fetch_min_bytes=fetch_min_bytes,
             fetch_max_wait_ms=fetch_max_wait_ms,
@@ -117,18 +125,32 @@ class Consumer(Generic[K, V]):
             lookup_timeout_ms=api_timeout_ms,
             backoff=backoff,
         )
+        deserializers = Deserializers(key=key_deserializer, value=value_deserializer)
+        looks = Looks(reset, request_timeout_ms, api_timeout_ms, metadata_max_age_ms)
+        self._prepare_reading(config, looks, deserializers, check_crcs=check_crcs)
+        self._is_started = False
+        self._closing: asyncio.Task[None] | None = None
+
+    def _prepare_reading(
+        self,
+        config: FetcherConfig,
+        looks: Looks,
+        deserializers: Deserializers[K, V],
+        *,
+        check_crcs: bool,
+    ) -> None:
         self._fetcher = Fetcher(
-            assignment=self._assignment, routing=routing, lookup=self._lookup, config=config
+            assignment=self._assignment, routing=self._routing, lookup=self._lookup, config=config
         )
         self._ready = ReadyRecords(
             fetcher=self._fetcher,
             assignment=self._assignment,
             check_crcs=check_crcs,
-            deserializers=Deserializers(key=key_deserializer, value=value_deserializer),
+            deserializers=deserializers,
         )
-        self._subscription: Subscription | None = None
-        self._is_started = False
-        self._closing: asyncio.Task[None] | None = None
+        self._subscriptions = Subscriptions(
+            self._routing, looks, assign=self._assign, on_failure=self._fetcher.restart
+        )
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -148,13 +170,15 @@ class Consumer(Generic[K, V]):
         """Iterate over records as they arrive, until `close`. Raises the errors of `getmany`."""
         return self._iterate()
 
-    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
+    def assign(self, partitions: Iterable[tuple[str, int] | str]) -> None:
         """Read these partitions and no others; those read before keep their positions.
 
-        Ends a subscription.
+        A topic's name stands for all its partitions, those added later too, as with `subscribe`.
+        They are looked up in the background: reads and the methods with `await` wait for them, and
+        raise the errors of `subscribe`. Ends a subscription.
         """
-        self._end_subscription()
-        self._assign([TopicPartition(*tp) for tp in partitions], self._reset)
+        self._check_open()
+        self._subscriptions.assign(*names_and_partitions(partitions))
 
     async def subscribe(
         self, topics: Iterable[str] = (), *, pattern: str | re.Pattern[str] | None = None
@@ -168,19 +192,7 @@ class Consumer(Generic[K, V]):
         Raises UnknownTopicOrPartitionError for a named topic that does not exist, UnreachableError.
         """
         self._check_open()
-        subscription = Subscription(
-            self._routing,
-            topics=topics,
-            pattern=pattern,
-            request_timeout_ms=self._request_timeout_ms,
-        )
-        self._assign(await subscription.first(timeout_ms=self._api_timeout_ms), self._reset)
-        self._end_subscription()
-        self._subscription = subscription
-        subscription.start(
-            lambda partitions: self._assign(partitions, EARLIEST),
-            every_ms=self._metadata_max_age_ms,
-        )
+        await self._subscriptions.subscribe(topics, pattern)
 
     def assignment(self) -> set[TopicPartition]:
         """The assigned partitions, paused ones included."""
@@ -228,6 +240,7 @@ class Consumer(Generic[K, V]):
         Times are those of `offsets_for_times`, whose errors this raises; then no position has
         changed. It overrides a seek made during the look-up.
         """
+        await self._subscriptions.found()
         wanted = {self._assigned(tp).tp: OffsetQuery.of(time) for tp, time in times.items()}
         self._go_to(await self._lookup.starts_at_times(wanted, timeout_ms=self._api_timeout_ms))
 
@@ -239,6 +252,7 @@ class Consumer(Generic[K, V]):
         """
         if n < 0:
             raise ValueError(f"n={n} is negative")
+        await self._subscriptions.found()
         wanted = [self._assigned(partition).tp for partition in partitions]
         self._go_to(
             await self._lookup.starts_before_ends(
@@ -251,6 +265,7 @@ class Consumer(Generic[K, V]):
 
         Raises KafkaError for a partition that does not exist, OffsetOutOfRangeError under "none".
         """
+        await self._subscriptions.found()
         position = self._assigned(partition)
         if position.position is None and position.reset is not None:
             generation = position.generation
@@ -274,6 +289,7 @@ class Consumer(Generic[K, V]):
         looked up for a partition that is paused or has had no answer yet. Raises the errors of
         `position`.
         """
+        await self._subscriptions.found()
         named = None if partitions is None else [self._assigned(p) for p in partitions]
         positions = self._assignment.all() if named is None else named
         for position in positions:
@@ -362,8 +378,7 @@ class Consumer(Generic[K, V]):
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        if self._subscription is not None:
-            await self._subscription.stop()
+        await self._subscriptions.stop()
         await self._fetcher.stop()
         await self._routing.close()
         await self._ports.close()
@@ -394,6 +409,7 @@ class Consumer(Generic[K, V]):
         self._start()
         # Yield to the loop once: else a busy reader would never let the fetches run.
         await asyncio.sleep(0)
+        self._subscriptions.raise_failure()
         if is_filled():
             return True
         try:
@@ -409,7 +425,8 @@ class Consumer(Generic[K, V]):
         Raises NothingAssignedError while no partition is assigned.
         """
         while self._closing is None and not is_filled():
-            if not self._assignment.all() and self._subscription is None:
+            self._subscriptions.raise_failure()
+            if not self._assignment.all() and not self._subscriptions:
                 raise NothingAssignedError(
                     "the consumer has no partitions: call assign first, or subscribe"
                 )
@@ -420,16 +437,14 @@ class Consumer(Generic[K, V]):
         self._assignment.assign(partitions, reset=reset)
         self._positions_changed()
 
-    def _end_subscription(self) -> None:
-        if self._subscription is not None:
-            self._subscription.cancel()
-            self._subscription = None
-
     def _assigned(self, partition: tuple[str, int]) -> Position:
         self._check_open()
         position = self._assignment.get(TopicPartition(*partition))
         if position is None:
-            raise ValueError(f"{partition[0]}-{partition[1]} is not assigned: call assign first")
+            raise ValueError(
+                f"{partition[0]}-{partition[1]} is not assigned: call assign first, and "
+                "after a topic's name await position(), which waits for its partitions"
+            )
         return position
 
     def _seek_to(self, spec: Spec, partitions: Sequence[tuple[str, int]]) -> None:
@@ -461,17 +476,6 @@ class Consumer(Generic[K, V]):
     def _check_open(self) -> None:
         if self._closing is not None:
             raise ClientClosedError("the consumer is closed")
-
-
-def _check_options(
-    auto_offset_reset: str, on_truncation: str | None, *, max_poll_records: int
-) -> None:
-    if auto_offset_reset not in _RESETS:
-        raise ValueError(f'auto_offset_reset={auto_offset_reset!r}: "earliest", "latest", "none"')
-    if on_truncation not in _TRUNCATIONS:
-        raise ValueError(f'on_truncation={on_truncation!r}: "raise", "reset" or None')
-    if max_poll_records < 1:
-        raise ValueError(f"max_poll_records={max_poll_records}: at least 1")
 
 
 def _lag(position: Position, end: int | None) -> int:

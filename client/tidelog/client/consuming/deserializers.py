@@ -32,9 +32,9 @@ class Deserializers(Generic[K, V]):
         key: Any = raw_key  # K is bytes | None without a deserializer
         value: Any = raw_value  # likewise V
         if self._key is not None:
-            key = _deserialized(self._key, record, raw_key, part="key")
+            key = _deserialize(self._key, record, raw_key, part="key")
         if self._value is not None:
-            value = _deserialized(self._value, record, raw_value, part="value")
+            value = _deserialize(self._value, record, raw_value, part="value")
         return Record(topic, partition, offset, timestamp_ms, key, value, headers)
 
     def each(self, records: Iterator[Record]) -> Iterator[Record[K, V]]:
@@ -55,7 +55,7 @@ class Deserializers(Generic[K, V]):
         return good, None
 
 
-def _deserialized(
+def _deserialize(
     deserializer: Deserializer[T],
     record: Record,
     data: bytes | None,

@@ -3,8 +3,8 @@
 Owns the last request to each broker, so that a request names only changed partitions (KIP-227), and
 matches answers to requests: answers come in order. A result is valid if its partition was not named
 again since. After a result with records, an error or a diverging epoch the broker does not read the
-partition again until a request names it. The next request replaces a stream that has ended, and
-names all partitions. Retries nothing.
+partition again until a request names it. The next request replaces a stream that has ended, as one
+does that is idle for too long, and names all partitions. Retries nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidelog.client.connections import CONNECTIONS_MAX_IDLE_MS
 from tidelog.client.errors import CallFailedError, TidelogError
 from tidelog.client.records import TopicPartition
+from tidelog.net.idle_timer import IdleTimer
 from tidelog.net.transport import Stream, Transport
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
@@ -57,8 +59,15 @@ class FetchLimits:
 class FetchStreams:
     """The streams of a consumer, each opened on first use."""
 
-    def __init__(self, transport: Transport, limits: FetchLimits) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        limits: FetchLimits,
+        *,
+        max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+    ) -> None:
         self._transport = transport
+        self._max_idle_ms = max_idle_ms
         self._limits = limits
         self._streams: dict[str, _FetchStream] = {}
         self._is_closed = False
@@ -86,7 +95,7 @@ class FetchStreams:
             if self._is_closed:  # an opening that did not heed its cancellation
                 opened.close()
                 raise CallFailedError(f"the consumer was closed before {address} was reached")
-            stream = self._streams[address] = _FetchStream(opened, address)
+            stream = self._streams[address] = _FetchStream(opened, address, self._max_idle_ms)
         return stream
 
     def close(self) -> list[asyncio.Task[None]]:
@@ -98,7 +107,9 @@ class FetchStreams:
 class _FetchStream:
     """A stream, and the partitions that its broker remembers."""
 
-    def __init__(self, stream: Stream[FetchRequest, FetchResponse], address: str) -> None:
+    def __init__(
+        self, stream: Stream[FetchRequest, FetchResponse], address: str, max_idle_ms: int
+    ) -> None:
         self._stream = stream
         self._address = address
         # The last request of each partition, with the number of the request that named it.
@@ -106,6 +117,9 @@ class _FetchStream:
         self._sent = self._answered = 0
         self._waiter: tuple[int, asyncio.Future[Answer]] | None = None
         self._end: TidelogError | None = None
+        self._idle = IdleTimer(
+            max_idle_ms, is_busy=lambda: self._answered < self._sent, expire=self.end
+        )
         self._receiving = asyncio.create_task(self._receive())
 
     @property
@@ -117,6 +131,7 @@ class _FetchStream:
     ) -> Answer:
         request = self._request(wanted, limits)
         number, self._sent = self._sent, self._sent + 1
+        self._idle.touch()
         for partition in request.partitions:
             tp = TopicPartition(partition.topic, partition.partition)
             self._named[tp] = number, partition
@@ -155,6 +170,7 @@ class _FetchStream:
     def _finish(self, error: TidelogError) -> None:
         if self._end is None:
             self._end = error
+            self._idle.stop()
             self._stream.close()
             if self._waiter is not None and not self._waiter[1].done():
                 self._waiter[1].set_exception(error)
@@ -169,6 +185,7 @@ class _FetchStream:
 
     def _on_answer(self, response: FetchResponse) -> None:
         number, self._answered = self._answered, self._answered + 1
+        self._idle.touch()
         answer: dict[TopicPartition, Fetched] = {}
         for result in response.partitions:
             tp = TopicPartition(result.topic, result.partition)

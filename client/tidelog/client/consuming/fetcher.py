@@ -106,7 +106,9 @@ class Fetcher:
             min_bytes=config.fetch_min_bytes,
             max_bytes=config.fetch_max_bytes,
         )
-        self._streams = FetchStreams(routing.transport, limits)
+        self._streams = FetchStreams(
+            routing.transport, limits, max_idle_ms=routing.connections.connections_max_idle_ms
+        )
         self._queue: deque[Chunk | Failure] = deque()
         self._kept: deque[Chunk | Failure] = deque()
         """Items of paused partitions, which do not count as unused answers of their leaders."""
@@ -332,12 +334,12 @@ class Fetcher:
         self._queue.append(Chunk(position, position.generation, records, answer))
         answer.unused_chunks += 1
         for header in headers:
-            position.fetched(
+            position.note_fetch(
                 leader_epoch=header.partition_leader_epoch,
                 base_offset=header.base_offset,
                 end_offset=header.next_offset,
             )
-        self._assignment.served(position.tp)
+        self._assignment.note_served(position.tp)
         self._arrived.set()
 
     def _used(self, answer: _Answer) -> None:

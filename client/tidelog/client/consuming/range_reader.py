@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import UNKNOWN_EPOCH
+from tidelog.client.connections import ConnectionConfig
 from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.errors import (
     CorruptMessageError,
@@ -36,10 +37,12 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, MetadataRequest, PartitionFetchResult
 from tidelog.v1.methods import FETCH, METADATA
 
+_CONNECTIONS = ConnectionConfig("tidelog-reader")
+
 
 @dataclass(frozen=True, slots=True)
 class RangeReaderConfig:
-    """The limits of reads; times in milliseconds."""
+    """The limits of reads; times in milliseconds. `connections`: as in `Producer`."""
 
     fetch_max_bytes: int = 8 << 20
     fetch_max_wait_ms: int = 500
@@ -49,6 +52,7 @@ class RangeReaderConfig:
     progress_timeout_ms: int = 30_000
     """The limit without any records, for want of a leader or of records."""
     backoff: Backoff = field(default_factory=Backoff)
+    connections: ConnectionConfig = _CONNECTIONS
 
 
 _ANOTHER_INCARNATION = (common_pb2.UNKNOWN_TOPIC_ID, common_pb2.INCONSISTENT_TOPIC_ID)
@@ -73,7 +77,9 @@ class RangeReader:
         config: RangeReaderConfig | None = None,
     ) -> None:
         self._config = config or RangeReaderConfig()
-        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._ports = ClientPorts.of(
+            transport=transport, clock=clock, random=random, connections=self._config.connections
+        )
         self._routing = Routing(bootstrap, ports=self._ports)
 
     async def __aenter__(self) -> Self:

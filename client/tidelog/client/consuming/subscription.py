@@ -18,16 +18,23 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
 from tidelog.v1.methods import METADATA
 
+OnChange = Callable[[Sequence[TopicPartition]], None]
+"""Called with all partitions."""
+
 
 class Subscription:
-    """Topics by name, or with `pattern` every topic whose name it matches from its first letter."""
+    """Topics by name, or with `pattern` every topic whose name it matches from its first letter.
+
+    The `fixed` partitions are always among those found.
+    """
 
     def __init__(
         self,
         routing: Routing,
         *,
         topics: Iterable[str],
-        pattern: str | re.Pattern[str] | None,
+        pattern: str | re.Pattern[str] | None = None,
+        fixed: Iterable[TopicPartition] = (),
         request_timeout_ms: int,
     ) -> None:
         self._routing = routing
@@ -36,8 +43,11 @@ class Subscription:
         self._request_timeout_ms = request_timeout_ms
         self._newest = -1
         """The largest metadata offset of the answers: a broker that lags behind is not believed."""
-        self._found: dict[TopicPartition, None] = {}
+        self._found: dict[TopicPartition, None] = dict.fromkeys(fixed)
         self._task: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._failure: TidelogError | None = None
+        self._begin_again: Callable[[], None] = lambda: None
         if bool(self._topics) is (self._pattern is not None):
             raise ValueError("subscribe to topics by their names, or to a pattern: one of the two")
 
@@ -54,11 +64,52 @@ class Subscription:
             await self._look()
         return list(self._found)
 
-    def start(
-        self, on_change: Callable[[Sequence[TopicPartition]], None], *, every_ms: int
-    ) -> None:
+    def start(self, on_change: OnChange, *, every_ms: int) -> None:
         """Look for partitions at this interval; call `on_change` with all if they differ."""
+        self._settled.set()
         self._task = asyncio.create_task(self._watch(on_change, every_ms))
+
+    def begin(
+        self,
+        on_found: OnChange,
+        *,
+        on_failure: Callable[[], None],
+        on_change: OnChange,
+        timeout_ms: int,
+        every_ms: int,
+    ) -> None:
+        """Begin `first` without waiting, then `start`; a failure is raised by `raise_failure`."""
+
+        async def work() -> None:
+            try:
+                on_found(await self.first(timeout_ms=timeout_ms))
+            except TidelogError as error:
+                self._failure = error
+                on_failure()
+                return
+            finally:
+                self._settled.set()
+            await self._watch(on_change, every_ms)
+
+        def begin() -> None:
+            self._settled.clear()
+            self._task = asyncio.create_task(work())
+
+        self._begin_again = begin
+        begin()
+
+    async def found(self) -> None:
+        """Wait for what `begin` began. Raises as `raise_failure`."""
+        if self._task is not None and not self._task.done():
+            await self._settled.wait()
+        self.raise_failure()
+
+    def raise_failure(self) -> None:
+        """Raise the error of what `begin` began, if it failed, and begin it again."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            self._begin_again()
+            raise failure
 
     async def stop(self) -> None:
         """Look no more."""
@@ -70,9 +121,7 @@ class Subscription:
         if self._task is not None:
             self._task.cancel()
 
-    async def _watch(
-        self, on_change: Callable[[Sequence[TopicPartition]], None], every_ms: int
-    ) -> None:
+    async def _watch(self, on_change: OnChange, every_ms: int) -> None:
         while True:
             await asyncio.sleep(every_ms / 1000)
             try:

@@ -176,7 +176,7 @@ class Accumulator(Generic[W]):
         changes, self._changes = list(self._changes), {}
         return changes
 
-    def moved(self, tp: TopicPartition) -> None:
+    def note_moved(self, tp: TopicPartition) -> None:
         """Note that the partition's leader or topic changed, if any of its batches are here."""
         if tp in self._queues:
             self._changes[tp] = None
@@ -200,7 +200,7 @@ class Accumulator(Generic[W]):
         Counts the first batches that may be sent, until `enough` is reached.
         """
         total = 0
-        for batch in self._queues[tp].sendable(self._span_max(tp)):
+        for batch in self._queues[tp].iterate_sendable(self._span_max(tp)):
             if total >= enough:
                 break
             total += len(batch.data)  # none while it takes records

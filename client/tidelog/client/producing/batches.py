@@ -55,6 +55,8 @@ class Batch(Generic[W]):
     """The encoded size before compression: the bytes that the batch uses of the buffer."""
     runs: list[Run[W]] = field(default_factory=list)
     last_error: Exception | None = None
+    retries: int = 0
+    """The number of times that it was sent again after a failure."""
     is_outcome_unknown: bool = False
     """True if an attempt may have been appended: a later refusal proves nothing."""
     is_due: bool = False
@@ -141,7 +143,7 @@ class PartitionQueue(Generic[W]):
             return False
         return self._count_before(batch) < span_max
 
-    def sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
+    def iterate_sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
         """The first waiting batches that may be sent; `span_max` as in `admits`."""
         unsent = (span_max or len(self.waiting)) - len(self.sent)
         for batch in self.waiting:

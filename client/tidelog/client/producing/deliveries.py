@@ -15,7 +15,7 @@ from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
 class Delivery(Protocol):
     """A waiter, called once for every run of its records."""
 
-    def acknowledged(
+    def acknowledge(
         self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
     ) -> None:
         """Take the acknowledgement of `count` records from `base_offset` on (-1: unknown, acks=0).
@@ -23,7 +23,7 @@ class Delivery(Protocol):
         `append_time_ms`: their timestamp if the topic uses the broker's (LogAppendTime).
         """
 
-    def failed(self, error: Exception, count: int, /) -> None:
+    def fail(self, error: Exception, count: int, /) -> None:
         """Take the failure of `count` records."""
 
 
@@ -40,7 +40,7 @@ class SingleDelivery:
         self._listener = listener
         self.future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
 
-    def acknowledged(
+    def acknowledge(
         self, tp: TopicPartition, base_offset: int, _count: int, append_time_ms: int | None, /
     ) -> None:
         """See `Delivery`."""
@@ -53,7 +53,7 @@ class SingleDelivery:
         if self._listener is not None:
             self._listener(metadata, None)
 
-    def failed(self, error: Exception, _count: int, /) -> None:
+    def fail(self, error: Exception, _count: int, /) -> None:
         """See `Delivery`."""
         if not self.future.done():
             self.future.set_exception(error)
@@ -87,7 +87,7 @@ class BulkDelivery:
         self.future: asyncio.Future[BulkMetadata] = asyncio.get_running_loop().create_future()
         self._resolve(0)
 
-    def acknowledged(
+    def acknowledge(
         self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
     ) -> None:
         """See `Delivery`."""
@@ -100,7 +100,7 @@ class BulkDelivery:
                 metadata = RecordMetadata(tp.topic, tp.partition, offset, time_ms)
                 self._listener(metadata, None)
 
-    def failed(self, error: Exception, count: int, /) -> None:
+    def fail(self, error: Exception, count: int, /) -> None:
         """See `Delivery`."""
         self._failed += count
         self._error = self._error or error

@@ -4,6 +4,7 @@ Owns the verdict on each batch, and the pause of a partition after a failure. Se
 
     answer                            fate of the batch
     NONE                              acknowledged
+    retriable, `retries` times        failed with that error
     retriable, new leader named       back to its place in the queue, sent there at once (KIP-951)
     retriable, call failed            back, after a pause, which ends when another leader becomes
                                       known; metadata refreshed
@@ -54,6 +55,7 @@ class Outcomes:
         sequences: Sequences | None,
         backoff: Backoff,
         delivery_timeout_ms: int,
+        retries: int,
         on_progress: Callable[[], None],
     ) -> None:
         self._accumulator = accumulator
@@ -61,6 +63,7 @@ class Outcomes:
         self._sequences = sequences
         self._backoff = backoff
         self._delivery_timeout_ms = delivery_timeout_ms
+        self._retries = retries
         self._report_progress = on_progress
         self._failures: dict[TopicPartition, int] = {}
         # The leader epoch of each partition's last failure.
@@ -68,7 +71,9 @@ class Outcomes:
         self.identity_error: TidelogError | None = None
         """The reason why there is no producer id."""
 
-    def answered(self, items: Sequence[Batches], results: Sequence[PartitionProduceResult]) -> None:
+    def handle_answer(
+        self, items: Sequence[Batches], results: Sequence[PartitionProduceResult]
+    ) -> None:
         """Handle the answer to a request: a list of batches per partition, results in its order."""
         answers = iter(results)
         for batches in items:
@@ -77,7 +82,7 @@ class Outcomes:
             else:
                 self._settle_each(batches, list(islice(answers, len(batches))))
 
-    def failed(self, address: str, items: Sequence[Batches], error: TidelogError) -> None:
+    def handle_failure(self, address: str, items: Sequence[Batches], error: TidelogError) -> None:
         """Handle a request to a broker that got no answer."""
         self._routing.request_refresh()
         for batches in items:
@@ -103,12 +108,12 @@ class Outcomes:
             self.renumber(tp)
         return bool(gone)
 
-    def moved(self, tp: TopicPartition) -> None:
+    def note_moved(self, tp: TopicPartition) -> None:
         """Handle a change of a partition's leader or topic.
 
         A leader newer than that of the last failure ends the partition's pause (KIP-951).
         """
-        self._accumulator.moved(tp)
+        self._accumulator.note_moved(tp)
         failed_epoch = self._failed_epochs.get(tp)
         leader = self._routing.metadata.leader(tp)
         if failed_epoch is not None and leader is not None and leader.epoch > failed_epoch:
@@ -129,7 +134,8 @@ class Outcomes:
         elif len(batches) > 1:
             for batch in batches:
                 batch.is_alone = True
-            self._retry(batches, error, at_once=True)
+            # No retry of these: at most one of them was refused.
+            self._send_again(batches, error, at_once=True)
         elif error.code == common_pb2.MESSAGE_TOO_LARGE and batches[0].records_count > 1:
             self._accumulator.split(batches[0])
         else:
@@ -177,7 +183,7 @@ class Outcomes:
             return
         self._failures.pop(batch.tp, None)
         if self._sequences is not None:
-            self._sequences.acknowledged(batch.tp)
+            self._sequences.note_acknowledged(batch.tp)
         _acknowledge([batch], result)
 
     def renumber(self, tp: TopicPartition) -> None:
@@ -200,6 +206,20 @@ class Outcomes:
         return is_moved
 
     def _retry(self, batches: Batches, error: TidelogError, *, at_once: bool = False) -> None:
+        """Send batches again that have retries left; fail the others with `error`."""
+        spent = [batch for batch in batches if batch.retries >= self._retries]
+        again = [batch for batch in batches if batch.retries < self._retries]
+        for batch in again:
+            batch.retries += 1
+        if again:
+            self._send_again(again, error, at_once=at_once)
+        if spent:
+            self._accumulator.complete(spent)
+        for batch in spent:
+            _note_failure(batch, error)
+            self._give_up(batch, error)
+
+    def _send_again(self, batches: Batches, error: TidelogError, *, at_once: bool) -> None:
         """Put batches back in their places in the queue, where the delivery timeout applies.
 
         The partition pauses only for the first batch that is sent again.
@@ -258,11 +278,11 @@ def _acknowledge(batches: Batches, result: PartitionProduceResult) -> None:
     for batch in batches:
         for run in batch.runs:
             offset = base_offset + run.first if base_offset >= 0 else -1
-            run.waiter.acknowledged(batch.tp, offset, run.records_count, append_time_ms)
+            run.waiter.acknowledge(batch.tp, offset, run.records_count, append_time_ms)
         base_offset = base_offset + batch.records_count if base_offset >= 0 else -1
 
 
 def fail(batch: Batch[Delivery], error: Exception) -> None:
     """Report the error to all waiters of the batch."""
     for run in batch.runs:
-        run.waiter.failed(error, run.records_count)
+        run.waiter.fail(error, run.records_count)

@@ -76,7 +76,7 @@ class StickyPartitioner:
         self._available = available
         return self._current
 
-    def used(self, size_bytes: int) -> None:
+    def count_used(self, size_bytes: int) -> None:
         """Count `size_bytes` of records for the partition that `partition` returned."""
         self._bytes_left -= size_bytes
 
@@ -140,7 +140,7 @@ class Partitioning:
                 return self._stick(topic, view, size_bytes)
             return self._keys.partition(key, len(view.leaders))
         if self._own is not None:
-            return _chosen(self._own, topic, pair, self._seen_by(topic, view))
+            return _choose(self._own, topic, pair, self._seen_by(topic, view))
         if self._name == "murmur2":
             return self._keys.partition(key or b"", len(view.leaders))
         if self._name == "random":
@@ -158,7 +158,7 @@ class Partitioning:
         if self._own is None:
             return None
         seen = self._seen_by(topic, view)
-        return [_chosen(self._own, topic, pair, seen) for pair in pairs]
+        return [_choose(self._own, topic, pair, seen) for pair in pairs]
 
     def groups(
         self, topic: str, view: TopicView, pairs: list[Pair], size_bytes: int
@@ -175,11 +175,11 @@ class Partitioning:
         ):
             return {self._stick(topic, view, size_bytes): pairs}
         if self._name != "default":
-            return grouped(pairs, (self.one(topic, view, pair, 0) for pair in pairs))
+            return group_pairs(pairs, (self.one(topic, view, pair, 0) for pair in pairs))
         stuck = self._stick(topic, view, size_bytes) if any(k is None for k, _ in pairs) else -1
         count, of_key = len(view.leaders), self._keys.partition
         targets = (stuck if key is None else of_key(key, count) for key, _ in pairs)
-        return grouped(pairs, targets)
+        return group_pairs(pairs, targets)
 
     def _seen_by(self, topic: str, view: TopicView) -> _Seen:
         """The arguments of the application's partitioner for a view, computed once per view."""
@@ -194,7 +194,7 @@ class Partitioning:
             sticky = StickyPartitioner(self._random, switch_bytes=self._switch_bytes)
             self._sticky[topic] = sticky
         partition = sticky.partition(view.available)
-        sticky.used(size_bytes)
+        sticky.count_used(size_bytes)
         return partition
 
     def _next_turn(self, topic: str, count: int) -> int:
@@ -206,7 +206,7 @@ class Partitioning:
         return turn
 
 
-def grouped(pairs: Iterable[Pair], targets: Iterable[int]) -> dict[int, list[Pair]]:
+def group_pairs(pairs: Iterable[Pair], targets: Iterable[int]) -> dict[int, list[Pair]]:
     """Group records by their target partitions, in their order."""
     groups: dict[int, list[Pair]] = {}
     for pair, target in zip(pairs, targets, strict=True):
@@ -229,7 +229,7 @@ def _leaders(view: TopicView) -> dict[int, PartitionLeader]:
     return found
 
 
-def _chosen(partitioner: Partitioner, topic: str, pair: Pair, seen: _Seen) -> int:
+def _choose(partitioner: Partitioner, topic: str, pair: Pair, seen: _Seen) -> int:
     view = seen.view
     try:
         chosen: object = partitioner(topic, *pair, seen.partitions, view.available, seen.leaders)

@@ -2,7 +2,8 @@
 
 Matches answers to requests, and ends a stream that breaks or has an overdue request. The outcome of
 every request without an answer is then unknown, since the client cannot tell which of them the
-broker still processes. The next request opens a new stream. Retries nothing.
+broker still processes. A stream that is idle for too long is ended, too, as it has no requests. The
+next request opens a new stream. Retries nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from tidelog.client.connections import CONNECTIONS_MAX_IDLE_MS
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.net.idle_timer import IdleTimer
 from tidelog.net.transport import Stream, Transport
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 from tidelog.v1.methods import PRODUCE_STREAM
@@ -21,9 +24,16 @@ Waiter = asyncio.Future[ProduceResponse]
 class ProduceStreams:
     """The streams of a producer, each opened on first use, after which `on_open` is called."""
 
-    def __init__(self, transport: Transport, *, on_open: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        on_open: Callable[[], None],
+        max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+    ) -> None:
         self._transport = transport
         self._on_open = on_open
+        self._max_idle_ms = max_idle_ms
         self._brokers: dict[str, _Broker] = {}
         self._ids = 0
 
@@ -43,7 +53,9 @@ class ProduceStreams:
         """
         broker = self._brokers.get(address)
         if broker is None:
-            broker = self._brokers[address] = _Broker(self._transport, address, self._on_open)
+            broker = self._brokers[address] = _Broker(
+                self._transport, address, self._on_open, self._max_idle_ms
+            )
         self._ids += 1
         request.correlation_id = self._ids
         return await broker.call(request, timeout_ms=timeout_ms)
@@ -56,10 +68,13 @@ class ProduceStreams:
 class _Broker:
     """A broker, reached by one stream after the other."""
 
-    def __init__(self, transport: Transport, address: str, on_open: Callable[[], None]) -> None:
+    def __init__(
+        self, transport: Transport, address: str, on_open: Callable[[], None], max_idle_ms: int
+    ) -> None:
         self._transport = transport
         self._address = address
         self._on_open = on_open
+        self._max_idle_ms = max_idle_ms
         self._stream: _OpenStream | None = None
         self._openings = 0
         self._is_closed = False
@@ -77,7 +92,7 @@ class _Broker:
                 # The lock is fair: requests are sent in the order of their calls.
                 openings = self._openings
                 async with self._turn:
-                    stream = await self._opened(openings)
+                    stream = await self._open(openings)
                     waiter = stream.expect(request.correlation_id)
                     await stream.send(request)
                 return await waiter
@@ -91,7 +106,7 @@ class _Broker:
             if stream is not None:
                 stream.forget(request.correlation_id)
 
-    async def _opened(self, openings: int) -> _OpenStream:
+    async def _open(self, openings: int) -> _OpenStream:
         """The open stream, or a new one; `openings`: attempts that had ended when the call came."""
         if self._stream is not None and not self._stream.is_over:
             return self._stream
@@ -105,7 +120,7 @@ class _Broker:
         if self._is_closed:  # an opening that did not heed its cancellation
             stream.close()
             raise UnreachableError(f"the producer was closed before {self._address} was reached")
-        self._stream = _OpenStream(stream, self._address)
+        self._stream = _OpenStream(stream, self._address, self._max_idle_ms)
         self._on_open()
         return self._stream
 
@@ -120,17 +135,27 @@ class _Broker:
 class _OpenStream:
     """An open stream, and its requests without an answer."""
 
-    def __init__(self, stream: Stream[ProduceRequest, ProduceAnswers], address: str) -> None:
+    def __init__(
+        self, stream: Stream[ProduceRequest, ProduceAnswers], address: str, max_idle_ms: int
+    ) -> None:
         self._stream = stream
         self._address = address
         self._waiters: dict[int, Waiter] = {}
         self.is_over = False
+        # A request is among the waiters before it is sent, so that none is lost with an idle
+        # stream.
+        self._idle = IdleTimer(
+            max_idle_ms,
+            is_busy=lambda: bool(self._waiters),
+            expire=lambda: self.end("it was idle for connections_max_idle_ms"),
+        )
         self.receiving = asyncio.create_task(self._receive())
 
     def expect(self, correlation_id: int) -> Waiter:
         """The future of the answer to a request that is about to be sent."""
         waiter: Waiter = asyncio.get_running_loop().create_future()
         self._waiters[correlation_id] = waiter
+        self._idle.touch()
         return waiter
 
     async def send(self, request: ProduceRequest) -> None:
@@ -156,6 +181,7 @@ class _OpenStream:
         if self.is_over:
             return
         self.is_over = True
+        self._idle.stop()
         self._stream.close()
         waiters, self._waiters = self._waiters, {}
         for waiter in waiters.values():
@@ -171,6 +197,7 @@ class _OpenStream:
                     waiter = self._waiters.pop(answer.correlation_id, None)
                     if waiter is not None and not waiter.done():
                         waiter.set_result(answer)
+                self._idle.touch()
         except TidelogError as error:
             reason = str(error)
         finally:

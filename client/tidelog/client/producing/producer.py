@@ -18,6 +18,11 @@ from itertools import accumulate, repeat
 from typing import Generic, Literal, Self
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.connections import (
+    CONNECTIONS_MAX_IDLE_MS,
+    RETRIES_MAX,
+    ConnectionConfig,
+)
 from tidelog.client.errors import (
     BufferExhaustedError,
     ClientClosedError,
@@ -34,7 +39,7 @@ from tidelog.client.producing.partitioners import (
     Partitioner,
     PartitionerName,
     Partitioning,
-    grouped,
+    group_pairs,
 )
 from tidelog.client.producing.producer_engine import (
     ProducerEngine,
@@ -60,6 +65,10 @@ class Producer(Generic[K, V]):
 
     Sizes in bytes, times in milliseconds:
     - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
+    - `client_id`: the name in brokers' metrics and in this client's log; `connections_max_idle_ms`:
+      a connection without a request for this long is closed, and opened again when needed.
+    - `bootstrap_timeout_ms`: wait for a cluster that is about to start; without it the first call
+      raises BootstrapRefusedError at once if nobody listens at any address.
     - `acks`: "all" waits for every in-sync replica, 1 for the leader, 0 for none (the offset is
       then -1).
     - `enable_idempotence`: no retry stores a record twice, whichever broker leads by then. This
@@ -76,6 +85,8 @@ class Producer(Generic[K, V]):
       a full request.
     - `buffer_memory`: bytes of records without an outcome; when full, sends wait up to
       `max_block_ms`.
+    - `retries`: times that a batch is sent again, 0 to 2147483647; the default leaves the end to
+      `delivery_timeout_ms`. 0 switches idempotence off, and contradicts `enable_idempotence=True`.
     - `request_timeout_ms`: limit of one attempt. `delivery_timeout_ms`: limit from send to failure,
       retries included. `close_timeout_ms`: limit of the wait for outcomes on leaving `async with`.
     - `partitioner`, for records sent without `partition=`: "default" (Kafka's murmur2 of the key;
@@ -93,6 +104,9 @@ class Producer(Generic[K, V]):
         bootstrap: str | Sequence[str] | None = None,
         *,
         bootstrap_servers: str | Sequence[str] | None = None,
+        client_id: str = "tidelog-producer",
+        connections_max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
+        bootstrap_timeout_ms: int = 0,
         acks: Literal["all", -1, 0, 1] = "all",
         enable_idempotence: bool | None = None,
         linger_ms: int = 0,
@@ -110,6 +124,7 @@ class Producer(Generic[K, V]):
         key_serializer: Serializer[K] | None = None,
         value_serializer: Serializer[V] | None = None,
         interceptors: Sequence[ProducerInterceptor[K, V]] | None = None,
+        retries: int = RETRIES_MAX,
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
@@ -131,9 +146,13 @@ class Producer(Generic[K, V]):
             max_in_flight=max_in_flight,
             request_timeout_ms=request_timeout_ms,
             delivery_timeout_ms=delivery_timeout_ms,
+            retries=retries,
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
-        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
+        self._ports = ClientPorts.of(
+            transport=transport, clock=clock, random=random, connections=named
+        )
         self._engine = ProducerEngine(bootstrap, ports=self._ports, config=config)
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
@@ -249,7 +268,7 @@ class Producer(Generic[K, V]):
         Interceptors are called for every record, and may change key and value only.
         """
         if self._interceptors:
-            values, keys = self._intercepted(topic, values, keys, partition, timestamp_ms)
+            values, keys = self._intercept(topic, values, keys, partition, timestamp_ms)
         try:
             return await self._take_many(topic, values, keys, partition, timestamp_ms)
         except Exception as error:
@@ -300,7 +319,7 @@ class Producer(Generic[K, V]):
         )
         return delivery.future
 
-    def _intercepted(
+    def _intercept(
         self,
         topic: str,
         values: Sequence[V | None],
@@ -350,12 +369,12 @@ class Producer(Generic[K, V]):
             try:
                 view = await self._engine.admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
-                delivery.failed(error, len(pairs) - start)
+                delivery.fail(error, len(pairs) - start)
                 break
             if partition is not None:
                 groups = {partition: chunk}
             elif targets is not None:
-                groups = grouped(chunk, targets[start:stop])
+                groups = group_pairs(chunk, targets[start:stop])
             else:
                 groups = self._partitioning.groups(topic, view, chunk, size)
             for target, group in groups.items():

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import TopicView
+from tidelog.client.connections import RETRIES_MAX, check_range
 from tidelog.client.errors import (
     BufferExhaustedError,
     ClientClosedError,
+    ClientConfigError,
     UnknownTopicOrPartitionError,
 )
 from tidelog.client.ports import ClientPorts
@@ -45,22 +47,29 @@ class ProducerEngineConfig:
     max_in_flight: int
     request_timeout_ms: int
     delivery_timeout_ms: int
+    retries: int = RETRIES_MAX
     backoff: Backoff = field(default_factory=Backoff)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for contradictory options, and the errors of `codec_named`."""
+        """Raise ClientConfigError for contradictory options, and the errors of `codec_named`."""
         if self.acks not in _ACKS:
-            raise ValueError(f'acks={self.acks!r}: use "all", 1 or 0')
+            raise ClientConfigError(f'acks={self.acks!r}: use "all", 1 or 0')
+        check_range("retries", self.retries, least=0, most=RETRIES_MAX)
+        if self.enable_idempotence and not self.retries:
+            raise ClientConfigError(
+                "enable_idempotence=True needs retries of at least 1, not 0: only a batch that may "
+                "be sent again needs to be recognised"
+            )
         if self.enable_idempotence and _ACKS[self.acks] != -1:
-            raise ValueError(
+            raise ClientConfigError(
                 f'enable_idempotence=True needs acks="all", not {self.acks}: with fewer '
                 "acknowledgements a record may be lost, and with it what the next leader knows of "
                 "the producer"
             )
         if not 0 < self.batch_size <= self.max_request_size <= self.buffer_memory:
-            raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
+            raise ClientConfigError("batch_size <= max_request_size <= buffer_memory must hold")
         if self.max_in_flight < 1:
-            raise ValueError(f"max_in_flight={self.max_in_flight}: it must be at least 1")
+            raise ClientConfigError(f"max_in_flight={self.max_in_flight}: it must be at least 1")
         codec_named(self.compression, level=self.compression_level)
 
     @property
@@ -70,8 +79,8 @@ class ProducerEngineConfig:
 
     @property
     def is_idempotent(self) -> bool:
-        """True if batches are numbered: by default whenever acks allow it."""
-        can_be = _ACKS[self.acks] == -1
+        """True if batches are numbered: by default whenever acks and retries allow it."""
+        can_be = _ACKS[self.acks] == -1 and self.retries > 0
         return can_be if self.enable_idempotence is None else self.enable_idempotence
 
 
@@ -200,6 +209,7 @@ def _sender_config(config: ProducerEngineConfig) -> SenderConfig:
         max_request_size=config.max_request_size,
         request_timeout_ms=config.request_timeout_ms,
         delivery_timeout_ms=config.delivery_timeout_ms,
+        retries=config.retries,
         max_in_flight=config.max_in_flight,
         backoff=config.backoff,
     )

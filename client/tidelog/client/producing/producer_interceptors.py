@@ -78,11 +78,11 @@ class ProducerInterceptors(Generic[K, V]):
         if on_delivery is None:
             return self.on_acknowledgement if self._interceptors else None
 
-        def tell(metadata: RecordMetadata | None, error: Exception | None) -> None:
+        def notify(metadata: RecordMetadata | None, error: Exception | None) -> None:
             self.on_acknowledgement(metadata, error)
             try:
                 on_delivery(metadata, error)
             except Exception:  # noqa: BLE001  # the application's code
                 _log.exception("on_delivery raised")
 
-        return tell
+        return notify

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.connections import RETRIES_MAX
 from tidelog.client.errors import CallFailedError, ClientClosedError, TidelogError, raise_for
 from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.producing.deliveries import Delivery
@@ -48,6 +49,8 @@ class SenderConfig:
     max_request_size: int
     request_timeout_ms: int
     delivery_timeout_ms: int
+    retries: int = RETRIES_MAX
+    """The maximum number of times that a batch is sent again."""
     max_in_flight: int = 5
     """The maximum number of requests to one broker without an answer."""
     backoff: Backoff = field(default_factory=Backoff)
@@ -71,7 +74,11 @@ class Sender:
         self._clock = routing.clock
         self._wake = asyncio.Event()
         self._progress = asyncio.Event()
-        self._streams = ProduceStreams(routing.transport, on_open=self.wake)
+        self._streams = ProduceStreams(
+            routing.transport,
+            on_open=self.wake,
+            max_idle_ms=routing.connections.connections_max_idle_ms,
+        )
         self._requests: dict[str, list[asyncio.Task[None]]] = {}
         self._outcomes = Outcomes(
             accumulator=accumulator,
@@ -79,6 +86,7 @@ class Sender:
             sequences=sequences,
             backoff=config.backoff,
             delivery_timeout_ms=config.delivery_timeout_ms,
+            retries=config.retries,
             on_progress=self._report_progress,
         )
         self._enough = config.max_request_size // 2
@@ -95,8 +103,9 @@ class Sender:
     def start(self) -> None:
         """Start the loop on the running event loop."""
         self._routing.on_change(self.wake)
-        self._routing.metadata.on_move(self._outcomes.moved)
-        self._loop_task = asyncio.create_task(self._run())
+        self._routing.metadata.on_move(self._outcomes.note_moved)
+        name = f"{self._routing.connections.client_id}-sender"
+        self._loop_task = asyncio.create_task(self._run(), name=name)
 
     def wake(self) -> None:
         """Wake the loop after a change of the accumulator or the metadata."""
@@ -228,9 +237,9 @@ class Sender:
         try:
             results = await self._call(address, items)
         except TidelogError as error:
-            self._outcomes.failed(address, items, error)
+            self._outcomes.handle_failure(address, items, error)
         else:
-            self._outcomes.answered(items, results)
+            self._outcomes.handle_answer(items, results)
         finally:
             for batches in items:
                 self._outcomes.renumber(batches[0].tp)

@@ -136,7 +136,7 @@ class Sequences:
         state.next_sequence = (state.next_sequence + records_count) & SEQUENCE_MASK
         return numbers
 
-    def acknowledged(self, tp: TopicPartition) -> None:
+    def note_acknowledged(self, tp: TopicPartition) -> None:
         """Note that a batch of the partition's epoch is in the log."""
         self._partitions[tp].is_known = True
 

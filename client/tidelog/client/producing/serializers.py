@@ -47,8 +47,8 @@ class Serializers(Generic[K, V]):
         if self._is_plain and type(value) is bytes and (key is None or type(key) is bytes):
             return key, value  # the common case, without two calls
         return (
-            _serialized(self._key, topic, key, part="key"),
-            _serialized(self._value, topic, value, part="value"),
+            _serialize(self._key, topic, key, part="key"),
+            _serialize(self._value, topic, value, part="value"),
         )
 
     def pairs(
@@ -68,14 +68,14 @@ def _all_serialized(
     part: _Part,
 ) -> Sequence[bytes | None]:
     if serializer is not None:
-        return [_serialized(serializer, topic, thing, part=part) for thing in objects]
+        return [_serialize(serializer, topic, thing, part=part) for thing in objects]
     if not _BYTES_OR_NONE.issuperset(map(type, objects)):
         wrong = next(thing for thing in objects if type(thing) not in _BYTES_OR_NONE)
-        _serialized(None, topic, wrong, part=part)
+        _serialize(None, topic, wrong, part=part)
     return objects
 
 
-def _serialized(
+def _serialize(
     serializer: _AnySerializer | None,
     topic: str,
     thing: Any,  # K or V

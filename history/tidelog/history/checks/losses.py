@@ -29,11 +29,11 @@ def lost_writes(evidence: Evidence) -> Iterator[Complaint]:
 def unseen_writes(evidence: Evidence) -> Iterator[Complaint]:
     """The final polls, which there must be, read as far as what acks=all acknowledged."""
     for partition, send in _missing_writes(evidence):
-        told = f"{send.value!r} was acknowledged at {partition.name}/{send.offset}"
+        acknowledged = f"{send.value!r} was acknowledged at {partition.name}/{send.offset}"
         if partition.last_final is None:
-            yield Complaint("unseen", f"{told}, and nobody read there at the end", (send,))
+            yield Complaint("unseen", f"{acknowledged}, and nobody read there at the end", (send,))
         elif not _is_read_past(partition, send):
-            what = f"{told}, the final polls ended at {partition.final_end}"
+            what = f"{acknowledged}, the final polls ended at {partition.final_end}"
             yield Complaint("unseen", what, (send, partition.last_final))
 
 

@@ -8,6 +8,7 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Coroutine,
+    Iterable,
     Mapping,
 )
 from contextlib import aclosing
@@ -17,7 +18,7 @@ from typing import Any
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
-from tidelog.broker.partition.fetch import Fetch
+from tidelog.broker.partition.fetch import Fetch, FetchResult
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.errors import BrokerNotAvailableError
 from tidelog.core.turns import in_turns
@@ -25,6 +26,7 @@ from tidelog.core.wire_errors import error_message
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.net.call import LOCAL_CALL, Call, counts_responses
 from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers.client_traffic import ClientTraffic
 from tidelog.node.handlers.fetch_codec import decode_fetch, encode_fetch
 from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.node.handlers.produce_stream import ProduceStream
@@ -71,6 +73,7 @@ class BrokerHandler:
         self._producer_ids = producer_ids
         self._reports = reports
         self._topics = _TopicAnswers()
+        self.traffic = ClientTraffic()
 
     async def produce(self, request: ProduceRequest, call: Call = LOCAL_CALL) -> ProduceResponse:
         """See `Broker.Produce`."""
@@ -89,10 +92,13 @@ class BrokerHandler:
         """See `Broker.Fetch`."""
         self._check(request)
         session = self._replica_manager.session(call)
-        response = encode_fetch(await session.fetch(decode_fetch(request)))
+        results = await session.fetch(decode_fetch(request))
+        response = encode_fetch(results)
         address_hints(response.partitions, self._image(), call.listener)
         if request.HasField("replica_id"):
             self._own.stamp(response)
+        else:
+            self._count_fetched(call, results)
         return response
 
     @counts_responses
@@ -108,13 +114,15 @@ class BrokerHandler:
                 self._check(request)
                 if request.HasField("replica_id"):
                     replica_id = request.replica_id
-                    self._reports.heard(replica_id)
+                    self._reports.note_request(replica_id)
                 yield decode_fetch(request)
 
         try:
             async with aclosing(self._replica_manager.session(call).answers(heard())) as answers:
                 async for results in answers:
                     response = encode_fetch(results)
+                    if replica_id is None:
+                        self._count_fetched(call, results)
                     del results  # their records must not be in memory twice while it is unread
                     address_hints(response.partitions, self._image(), call.listener)
                     if replica_id is not None:
@@ -124,6 +132,9 @@ class BrokerHandler:
             if replica_id is not None:
                 self._reports.hung_up(replica_id)
             raise
+
+    def _count_fetched(self, call: Call, results: Iterable[FetchResult]) -> None:
+        self.traffic.fetched(call.client_id, sum(len(one.records) for one in results))
 
     def _check(self, request: FetchRequest) -> None:
         """Check the cluster id of a replica; consumers send none."""
@@ -195,7 +206,9 @@ class BrokerHandler:
     async def _produce(
         self, request: ProduceRequest, failed: Mapping[str, common_pb2.Error], call: Call
     ) -> ProduceResponse:
-        results = await self._replica_manager.appender.produce(decode_produce(request))
+        produce = decode_produce(request)
+        self.traffic.produced(call.client_id, produce.size_bytes)
+        results = await self._replica_manager.appender.produce(produce)
         response = encode_produce(results, request.correlation_id)
         address_hints(response.partitions, self._image(), call.listener)
         for result in response.partitions:

@@ -87,15 +87,15 @@ class ControllerHandler:
     ) -> AsyncIterator[FollowMetadataResponse]:
         """See `Controller.FollowMetadata`; never forwarded."""
         self._own.check(request, who=f"broker {request.broker_id}")
-        self._reports.heard(request.broker_id)
+        self._reports.note_request(request.broker_id)
         try:
-            async for response in self._followed(request):
+            async for response in self._follow(request):
                 yield response
         except (asyncio.CancelledError, GeneratorExit):
             self._reports.hung_up(request.broker_id)
             raise
 
-    async def _followed(
+    async def _follow(
         self, request: FollowMetadataRequest
     ) -> AsyncIterator[FollowMetadataResponse]:
         following = self._quorum.follow(
@@ -121,7 +121,7 @@ class ControllerHandler:
         """See `Controller.DescribeQuorum`; never forwarded."""
         del request
         voters = controllers(self._quorum.image, self._voters, call.listener)
-        response = _described(self._quorum.status(), voters)
+        response = _describe(self._quorum.status(), voters)
         self._own.stamp(response)
         return response
 
@@ -155,7 +155,7 @@ class ControllerHandler:
             response = await self._peers.call(
                 self._voters[leader_id],
                 method,
-                _forwarded(request),
+                _forward(request),
                 timeout_ms=FORWARD_TIMEOUT_MS,
             )
             self._own.check(response, who=f"the node at {self._voters[leader_id]}")
@@ -166,7 +166,7 @@ class ControllerHandler:
         return response
 
 
-def _described(status: QuorumStatus, voters: Iterable[Endpoint]) -> DescribeQuorumResponse:
+def _describe(status: QuorumStatus, voters: Iterable[Endpoint]) -> DescribeQuorumResponse:
     peers = [
         DescribeQuorumResponse.Peer(
             node_id=peer.node_id,
@@ -202,7 +202,7 @@ def _is_forwarded(request: Any) -> bool:  # every forwardable request has .forwa
     return bool(request.forwarded)
 
 
-def _forwarded(request: Request) -> Request:
+def _forward(request: Request) -> Request:
     copy = type(request)()
     copy.CopyFrom(request)
     copy.forwarded = True  # type: ignore[attr-defined]  # as above

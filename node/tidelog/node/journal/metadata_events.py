@@ -66,7 +66,7 @@ class _Batch:
         for record in batch.records:
             match record.WhichOneof("record"):
                 case "register_broker":
-                    yield self._registered(record.register_broker)
+                    yield self._registration_event(record.register_broker)
                 case "broker_fencing":
                     yield self._fencing(record.broker_fencing)
                 case "topic":
@@ -74,9 +74,9 @@ class _Batch:
                 case "remove_topic":
                     yield self._topic_removed(record.remove_topic)
                 case "partition_change":
-                    yield from self._changed(record.partition_change)
+                    yield from self._change_events(record.partition_change)
 
-    def _registered(self, record: RegisterBrokerRecord) -> Event:
+    def _registration_event(self, record: RegisterBrokerRecord) -> Event:
         known = self._before.brokers.get(record.broker_id)
         self._fenced[record.broker_id] = True
         return Event(
@@ -122,7 +122,7 @@ class _Batch:
             metadata_offset=self._offset,
         )
 
-    def _changed(self, record: PartitionChangeRecord) -> Iterator[Event]:
+    def _change_events(self, record: PartitionChangeRecord) -> Iterator[Event]:
         key = (record.topic_id, record.partition)
         was = self._states.get(key) or self._state_of(record)
         now = self._states[key] = _state(record)
@@ -132,7 +132,7 @@ class _Batch:
             yield self._change(record, Kind.LEADER, before, after)
         for kind, were, are in zip(_MEMBERS, (was or _NOBODY)[1:], now[1:], strict=True):
             if were != are:
-                yield self._change(record, kind, _listed(were), _listed(are))
+                yield self._change(record, kind, _format_ids(were), _format_ids(are))
 
     def _change(self, record: PartitionChangeRecord, kind: Kind, before: str, after: str) -> Event:
         return Event(
@@ -168,5 +168,5 @@ def _state(record: PartitionChangeRecord) -> _State:
     )
 
 
-def _listed(members: Iterable[int]) -> str:
+def _format_ids(members: Iterable[int]) -> str:
     return ",".join(map(str, members)) or "none"

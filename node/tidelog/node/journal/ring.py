@@ -101,9 +101,9 @@ class _Ring:
         """Append an entry; return the evicted ones."""
         self.entries[entry.sequence] = entry
         self.size_bytes += _size_of(entry)
-        return list(self._trimmed())
+        return list(self._trim())
 
-    def _trimmed(self) -> Iterator[Entry]:
+    def _trim(self) -> Iterator[Entry]:
         while len(self.entries) > 1 and (
             len(self.entries) > self._size_max or self.size_bytes > self._bytes_max
         ):

@@ -152,7 +152,7 @@ class SyncObj(replication.SyncObj):
         own_term_index = self.__noopIDx if self._isLeader() else None
         reads = []
         if own_term_index is not None:
-            reads = list(self._reads.confirmed(own_term_index, commit_index))
+            reads = list(self._reads.take_confirmed(own_term_index, commit_index))
         return Ready(
             leadership=Leadership(
                 role="rejoining" if self._rejoiner.is_rejoining else _ROLES[self.__raftState],

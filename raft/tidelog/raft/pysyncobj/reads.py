@@ -40,7 +40,7 @@ class ReadRounds:
         """Record a follower's answer, in this term, to a message of this round."""
         self._answered[peer_id] = max(self._answered[peer_id], round_)
 
-    def confirmed(self, own_term_index: int, commit_index: int) -> Iterator[ConfirmedRead]:
+    def take_confirmed(self, own_term_index: int, commit_index: int) -> Iterator[ConfirmedRead]:
         """Take the reads whose round a majority answered, with the index to apply first."""
         if not rules.may_read(own_term_index, commit_index):
             return

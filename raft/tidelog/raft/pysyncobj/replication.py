@@ -110,7 +110,7 @@ class SyncObj(voting.SyncObj):
         # Not after every answer: without ordering in the network, each would trigger several more.
         may_resend = is_behind and self._now_s >= self._resend_due_s
         is_piece_due = any(map(self._is_piece_due, self.__connectedNodes))
-        if self._told != self._news() or may_resend or is_piece_due:
+        if self._sent_news != self._news() or may_resend or is_piece_due:
             self._resend_due_s = self._now_s + self._interval_s / 8
             self.__sendAppendEntries()
 
@@ -131,7 +131,7 @@ class SyncObj(voting.SyncObj):
 
         For those its loop would never end, as it waits for their next index to increase.
         """
-        self._told = self._news()
+        self._sent_news = self._news()
         connected = self.__connectedNodes
         lagging = set(filter(self._needs_snapshot, connected))
         self.__connectedNodes = connected - lagging

@@ -89,7 +89,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
             chunk_bytes=config.snapshot_chunk_bytes,
             patience_s=config.election_timeout_max_ms / 1000,
         )
-        self._told = (0, 0, 0)
+        self._sent_news = (0, 0, 0)
         self._resend_due_s = NEVER_S
         self._rejoin_due_s = NEVER_S
         self._leader_heard_s = NEVER_S

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.simulation.engine.network import SimNetwork, Weather
 
 
@@ -20,13 +20,13 @@ class BadWeather:
     network: SimNetwork
     weather: Weather
 
-    async def inject(self, scene: Scene) -> None:
+    async def inject(self, run: ScenarioRun) -> None:
         """See `Fault`."""
-        scene.cluster.count(self.kind, str(self.weather))
+        run.cluster.count(self.kind, str(self.weather))
         self.network.weather = self.weather
 
-    async def heal(self, scene: Scene) -> None:
+    async def heal(self, run: ScenarioRun) -> None:
         """See `Fault`; weather that came later stays."""
         if self.network.weather is self.weather:
             self.network.weather = None
-        scene.cluster.over(self.kind, str(self.weather))
+        run.cluster.over(self.kind, str(self.weather))

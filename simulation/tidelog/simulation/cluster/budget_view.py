@@ -9,18 +9,21 @@ from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.metadata.image import MetadataImage
 from tidelog.simulation.cluster.cluster import SimCluster
 from tidelog.simulation.cluster.inside import broker_epoch, newest_image
-from tidelog.simulation.cluster.world_config import WorldConfig
+from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 
 
 class SimBudgetView:
-    """`BudgetView` of a seed's cluster; `happened` counts its coverage."""
+    """`BudgetView` of a seed's cluster; `count_event` counts its coverage."""
 
     def __init__(
-        self, cluster: SimCluster, config: WorldConfig, happened: Callable[[str], None]
+        self,
+        cluster: SimCluster,
+        config: ClusterSimulationConfig,
+        count_event: Callable[[str], None],
     ) -> None:
         self._cluster = cluster
         self._config = config
-        self.happened = happened
+        self.count_event = count_event
 
     @property
     def image(self) -> MetadataImage:
@@ -29,7 +32,7 @@ class SimBudgetView:
 
     @property
     def has_controller(self) -> bool:
-        """True if a controller runs that has metadata, whoever is active."""
+        """True if a controller runs that has metadata, active or not."""
         return self.image.offset != 0
 
     def promises(self, topic: str) -> TopicPlan:

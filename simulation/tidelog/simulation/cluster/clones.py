@@ -40,7 +40,7 @@ class Clones:
 
     def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
         self._actions = actions
-        self._world = actions.world
+        self._simulation = actions.simulation
         self._random = random
         self._are_there = random.random() < USED_PROBABILITY
         self._attempts = FIRST_ATTEMPT
@@ -54,32 +54,36 @@ class Clones:
         """Call in a loop."""
         if not self._are_there:
             return
-        transport = self._world.cluster.new_client("clone").transport
+        transport = self._simulation.cluster.new_client("clone").transport
 
         async def speak(kind: str) -> None:
             try:
                 await self._kinds[kind](transport)
             except TidelogError as error:
-                self._world.note("clone", f"{kind}: {error}")
+                self._simulation.note("clone", f"{kind}: {error}")
 
         await strike_repeatedly(
             self._random,
             list(self._kinds),
             speak,
             gap=GAP_S,
-            is_over=lambda: self._world.is_storm_over(end_s),
+            is_over=lambda: self._simulation.is_storm_over(end_s),
         )
 
     async def _heartbeat(self, transport: Transport) -> None:
         """A broker of the clone stops in order."""
-        alive = [one for one in self._world.config.broker_ids if self._world.image.is_alive(one)]
+        alive = [
+            one
+            for one in self._simulation.config.broker_ids
+            if self._simulation.image.is_alive(one)
+        ]
         if not alive:
             return
         broker_id = chance.one_of(self._random, alive)
         request = BrokerHeartbeatRequest(
             broker_id=broker_id,
             broker_epoch=self._broker_epoch(broker_id),
-            metadata_offset=self._world.image.offset,
+            metadata_offset=self._simulation.image.offset,
             want_shut_down=True,
         )
         self._actions.count("clone_heartbeat", f"node {broker_id}")
@@ -113,7 +117,7 @@ class Clones:
         if found is None:
             return
         topic, state, leader_id = found
-        node = self._world.machine(leader_id).node
+        node = self._simulation.machine(leader_id).node
         hosted = None if node is None else held_by(node).get((topic.name, state.partition))
         log = None if hosted is None else log_of(hosted)
         followers = [one for one in state.replicas if one != leader_id]
@@ -141,8 +145,8 @@ class Clones:
         self, transport: Transport, method: Method[Request, Response], request: Request
     ) -> None:
         """As the broker it names would, and later than it."""
-        controller_id = active_controller(self._world.cluster)
-        node = None if controller_id is None else self._world.machine(controller_id).node
+        controller_id = active_controller(self._simulation.cluster)
+        node = None if controller_id is None else self._simulation.machine(controller_id).node
         quorum = None if node is None else quorum_of(node)
         if controller_id is None or quorum is None:
             return
@@ -159,18 +163,18 @@ class Clones:
         method: Method[Request, Response],
         request: Request,
     ) -> None:
-        address = self._world.cluster.address(node_id)
+        address = self._simulation.cluster.address(node_id)
         answer = await transport.call(address, method, request, timeout_ms=CALL_TIMEOUT_MS)
-        self._world.note("clone", f"{method.name}: {answer}")
+        self._simulation.note("clone", f"{method.name}: {answer}")
 
     def _broker_epoch(self, broker_id: int) -> int:
-        broker = self._world.image.brokers.get(broker_id)
+        broker = self._simulation.image.brokers.get(broker_id)
         return 0 if broker is None else broker.broker_epoch
 
     def _a_led_partition(self) -> tuple[TopicImage, PartitionImage, int] | None:
         found = [
             (topic, state, state.leader_id)
-            for topic, state in self._world.image.partitions()
+            for topic, state in self._simulation.image.partitions()
             if state.leader_id is not None
         ]
         return chance.one_of(self._random, found) if found else None

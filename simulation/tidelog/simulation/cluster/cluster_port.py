@@ -1,4 +1,4 @@
-"""The simulated cluster as stories meet it: `ClusterPort` and `Machines` over a world of one seed.
+"""The simulated cluster as stories meet it: `ClusterPort` and `Machines` over a simulation.
 
 Owns what stories hear: answers and nodes' log lines. Strikes as random storms do, and within the
 same fault budget.
@@ -13,7 +13,7 @@ from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView, Side
-from tidelog.chaos.story.scene import UNOBSERVED
+from tidelog.chaos.story.scenario_run import UNOBSERVED
 from tidelog.chaos.topology import CLIENTS
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
@@ -36,37 +36,37 @@ STEP_COST_S = 200e-6
 
 
 class SimClusterPort:
-    """`ClusterPort` and `Machines` of a seed's world. Clients are one group here.
+    """`ClusterPort` and `Machines` of a seed's simulation. Clients are one group here.
 
     A path may also end at one client alone, named by its host.
     """
 
     def __init__(self, actions: FaultActions, workload: Workload) -> None:
         self._actions = actions
-        self._world = actions.world
+        self._simulation = actions.simulation
         self._workload = workload
         self._answers: list[Answer] = []
         self._lines: list[LogLine] = []
-        self._tap = self._world.cluster.network.tap
+        self._tap = self._simulation.cluster.network.tap
 
     def listen(self) -> None:
         """Keep what producers are answered from now on: `answers` of a story."""
-        self._world.cluster.network.tap = self._on_call
+        self._simulation.cluster.network.tap = self._on_call
 
     @property
     def node_ids(self) -> Sequence[int]:
         """See `ClusterPort`."""
-        return self._world.config.node_ids
+        return self._simulation.config.node_ids
 
     @property
     def broker_ids(self) -> Sequence[int]:
         """See `ClusterPort`."""
-        return self._world.config.broker_ids
+        return self._simulation.config.broker_ids
 
     @property
     def controller_ids(self) -> Sequence[int]:
         """See `ClusterPort`."""
-        return self._world.config.controller_ids
+        return self._simulation.config.controller_ids
 
     @property
     def client_groups(self) -> Sequence[str]:
@@ -76,22 +76,22 @@ class SimClusterPort:
     @property
     def topic(self) -> str:
         """See `ClusterPort`."""
-        return self._world.config.topics[0].name
+        return self._simulation.config.topics[0].name
 
     @property
     def session_s(self) -> float:
         """See `ClusterPort`."""
-        return self._world.config.session_timeout_ms / 1000
+        return self._simulation.config.session_timeout_ms / 1000
 
     @property
     def lag_s(self) -> float:
         """See `ClusterPort`."""
-        return self._world.config.replica.replica_lag_time_max_ms / 1000
+        return self._simulation.config.replica.replica_lag_time_max_ms / 1000
 
     @property
     def now_s(self) -> float:
         """Virtual time."""
-        return self._world.now_s
+        return self._simulation.now_s
 
     @property
     def random(self) -> SeededRandom:
@@ -106,7 +106,7 @@ class SimClusterPort:
     @property
     def history(self) -> History:
         """See `ClusterPort`."""
-        return self._world.history
+        return self._simulation.history
 
     @property
     def is_full(self) -> bool:
@@ -116,7 +116,7 @@ class SimClusterPort:
     @property
     def load_s(self) -> float:
         """See `ClusterPort`."""
-        return self._world.config.storm_s
+        return self._simulation.config.storm_s
 
     @property
     def patience(self) -> float:
@@ -129,11 +129,11 @@ class SimClusterPort:
 
     def over(self, kind: str, what: str = "", *_: int) -> None:
         """See `ClusterPort`."""
-        self._world.timeline.note("fault", f"{kind} {what} is over")
+        self._simulation.timeline.note("fault", f"{kind} {what} is over")
 
     def report(self, kind: str, what: str) -> None:
         """See `ClusterPort`."""
-        self._world.findings.report(kind, what)
+        self._simulation.findings.report(kind, what)
 
     # Processes
 
@@ -147,7 +147,7 @@ class SimClusterPort:
 
     async def start(self, node_id: int) -> None:
         """See `ClusterPort`."""
-        self._world.start(node_id)
+        self._simulation.start(node_id)
 
     async def pause(self, node_id: int) -> int | None:
         """See `ClusterPort`."""
@@ -167,7 +167,7 @@ class SimClusterPort:
         self._set_step_cost(node_id, 0.0)
 
     def _set_step_cost(self, node_id: int, seconds: float) -> None:
-        host = self._world.machine(node_id).host
+        host = self._simulation.machine(node_id).host
         if host is not None:
             host.loop.step_cost_s = seconds
 
@@ -177,7 +177,7 @@ class SimClusterPort:
 
     async def end_at(self, node_id: int, operation: int, *, has_power_cut: bool) -> bool:
         """See `Machines`."""
-        disk, budget = self._disk(node_id), self._world.budget
+        disk, budget = self._disk(node_id), self._simulation.budget
         if not has_power_cut:
             disk.faults.end_at(operation)
             return True
@@ -192,11 +192,11 @@ class SimClusterPort:
         faults = self._disk(node_id).faults
         if faults.is_cut_due:
             faults.heal()
-        self._world.budget.cancel_cut(node_id)
+        self._simulation.budget.cancel_cut(node_id)
 
     def has_recovered(self) -> bool:
         """See `Machines`."""
-        return not any(self._world.budget.outstanding())
+        return not any(self._simulation.budget.outstanding())
 
     # Links
 
@@ -211,21 +211,21 @@ class SimClusterPort:
     async def delay(self, paths: Iterable[Path]) -> None:
         """Until `hasten`, and then all at once."""
         for link in self._links(paths):
-            self._world.cluster.network.clog(*link)
+            self._simulation.cluster.network.clog(*link)
 
     async def hasten(self, paths: Iterable[Path]) -> None:
         """See `ClusterPort`."""
         for link in self._links(paths):
-            self._world.cluster.network.unclog(*link)
+            self._simulation.cluster.network.unclog(*link)
 
     def hold_calls(self, node_id: int, method: str, *, most: int) -> LateCalls:
         """See `CallHolder`."""
-        network = self._world.cluster.network
+        network = self._simulation.cluster.network
         return network.hold_calls(self._actions.host(node_id), method, most=most)
 
     def deliver_late(self, held: LateCalls) -> None:
         """See `CallHolder`."""
-        self._world.cluster.network.deliver_late(held)
+        self._simulation.cluster.network.deliver_late(held)
 
     def _links(self, paths: Iterable[Path]) -> list[tuple[str, str]]:
         return [
@@ -238,19 +238,19 @@ class SimClusterPort:
     def _hosts(self, side: Side) -> Sequence[str]:
         if isinstance(side, int):
             return [self._actions.host(side)]
-        hosts = self._world.client_hosts
+        hosts = self._simulation.client_hosts
         return hosts if side == CLIENTS else [one for one in hosts if one == side]
 
     # Disks
 
     def _disk(self, node_id: int) -> SimDisk:
-        return self._world.machine(node_id).disk
+        return self._simulation.machine(node_id).disk
 
     async def wipe(self, node_id: int) -> None:
         """As a power cut that leaves nothing, to the budget."""
-        if not self._world.budget.may_lose_power(node_id):
+        if not self._simulation.budget.may_lose_power(node_id):
             self.report(UNOBSERVED, f"the budget has no room for an empty disk on node {node_id}")
-        self._world.budget.note_cut(node_id)
+        self._simulation.budget.note_cut(node_id)
         disk = self._disk(node_id)
         for name in disk.names(DATA_DIRECTORY):
             disk.vanish(f"{DATA_DIRECTORY}/{name}")
@@ -266,7 +266,7 @@ class SimClusterPort:
 
     async def fail_next(self, node_id: int, action: Literal["write", "sync"], path: str) -> None:
         """See `Machines`."""
-        self._world.budget.note_failed_sync(node_id, self.topic, 0)
+        self._simulation.budget.note_failed_sync(node_id, self.topic, 0)
         self._disk(node_id).faults.fail(action, path, count=1)
 
     async def mend_disk(self, node_id: int) -> None:
@@ -275,7 +275,7 @@ class SimClusterPort:
 
     async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
         """See `ClusterPort`."""
-        usual_s = self._world.config.sync_latency_s_max
+        usual_s = self._simulation.config.sync_latency_s_max
         self._disk(node_id).slow_down(usual_s if sync_s is None else sync_s)
 
     def files(self, node_id: int, kind: str) -> list[str]:
@@ -310,24 +310,24 @@ class SimClusterPort:
         self._ask_to_damage(node_id, topic, partition)
         disk.flip(path, byte, bit)
         flip = Flip(node_id, path, byte, *disk.look(path, byte, 1))
-        self._world.budget.note_flip(topic, partition, flip)
+        self._simulation.budget.note_flip(topic, partition, flip)
 
     async def vanish(self, node_id: int, path: str) -> None:
         """Within the budget if it is a segment."""
         if path.endswith(LOG):
             self._ask_to_damage(node_id, self.topic, 0)
-            self._world.budget.note_damage(node_id, self.topic, 0)
+            self._simulation.budget.note_damage(node_id, self.topic, 0)
         self._disk(node_id).vanish(path)
 
     async def truncate(self, node_id: int, path: str, length: int) -> None:
         """As `vanish`."""
         if path.endswith(LOG):
             self._ask_to_damage(node_id, self.topic, 0)
-            self._world.budget.note_damage(node_id, self.topic, 0)
+            self._simulation.budget.note_damage(node_id, self.topic, 0)
         self._disk(node_id).open(path).truncate(length)
 
     def _ask_to_damage(self, node_id: int, topic: str, partition: int) -> None:
-        if not self._world.budget.may_damage(node_id, topic, partition):
+        if not self._simulation.budget.may_damage(node_id, topic, partition):
             self.report(UNOBSERVED, f"the budget has no room for damage on node {node_id}")
 
     # Eyes
@@ -338,20 +338,20 @@ class SimClusterPort:
     @property
     def image(self) -> MetadataImage:
         """See `ClusterPort`."""
-        return self._world.image
+        return self._simulation.image
 
     @property
     def controller_id(self) -> int | None:
         """See `ClusterPort`."""
-        return active_controller(self._world.cluster)
+        return active_controller(self._simulation.cluster)
 
     def is_up(self, node_id: int) -> bool:
         """See `ClusterPort`."""
-        return self._world.is_up(node_id)
+        return self._simulation.is_up(node_id)
 
     def replica(self, node_id: int) -> ReplicaView | None:
         """See `ClusterPort`."""
-        node = self._world.machine(node_id).node
+        node = self._simulation.machine(node_id).node
         hosted = None if node is None else held_by(node).get((self.topic, 0))
         log = None if hosted is None else log_of(hosted)
         if hosted is None or log is None:
@@ -382,7 +382,7 @@ class SimClusterPort:
         return -1 if quorum is None else quorum.image.offset
 
     def _quorum(self, node_id: int) -> QuorumController | None:
-        node = self._world.machine(node_id).node
+        node = self._simulation.machine(node_id).node
         return None if node is None else quorum_of(node)
 
     @property

@@ -17,7 +17,7 @@ from tidelog.chaos.faults.drawer import Span, strike_repeatedly
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.nodes import Kill
 from tidelog.chaos.faults.slow_disks import SlowDisks
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
@@ -63,10 +63,10 @@ SPANS: Mapping[str, Span] = {
 class EndlessFaults:
     """Strikes beside `Faults`, out of a stream of chance of its own."""
 
-    def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
+    def __init__(self, actions: FaultActions, random: SeededRandom, run: ScenarioRun) -> None:
         self._actions = actions
-        self._scene = scene
-        self._world = actions.world
+        self._run = run
+        self._simulation = actions.simulation
         self._random = random
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "late_links": self._late_links,
@@ -88,7 +88,7 @@ class EndlessFaults:
                 self._used,
                 self._begin,
                 gap=GAP_S,
-                is_over=lambda: self._world.is_storm_over(end_s),
+                is_over=lambda: self._simulation.is_storm_over(end_s),
             )
         await asyncio.gather(*self._tasks)
 
@@ -101,13 +101,16 @@ class EndlessFaults:
 
     async def _late_links(self) -> None:
         """Some messages between some hosts, both ways or one."""
-        names = [*map(self._actions.host, self._world.config.node_ids), *self._world.client_hosts]
+        names = [
+            *map(self._actions.host, self._simulation.config.node_ids),
+            *self._simulation.client_hosts,
+        ]
         links = [(a, b) for a in names for b in names if a != b and self._random.random() < 0.4]
         await self._make_late("late_links", links, probability=self._random.uniform(0.02, 0.5))
 
     async def _late_controller_calls(self) -> None:
         """Delay brokers' requests to the active controller, or its answers."""
-        controller = active_controller(self._world.cluster)
+        controller = active_controller(self._simulation.cluster)
         if controller is None:
             return
         host = self._actions.host
@@ -125,7 +128,7 @@ class EndlessFaults:
         high = LATE_S.low * (LATE_S.high / LATE_S.low) ** self._random.random()
         late = Lateness(probability, self._random.uniform(LATE_S.low / 2, high), high)
         self._actions.count(kind, f"{len(links)} links: {late}")
-        network = self._world.cluster.network
+        network = self._simulation.cluster.network
         for link in links:
             network.lateness[link] = late
         await self._last()
@@ -137,7 +140,7 @@ class EndlessFaults:
 
     async def _slow_majority(self) -> None:
         """Every disk of a majority of the controllers at once, perhaps all disks there are."""
-        config = self._world.config
+        config = self._simulation.config
         voters = self._shuffled(config.controller_ids)
         slow = voters[: len(voters) // 2 + 1]
         if self._random.random() < 0.5:
@@ -145,7 +148,7 @@ class EndlessFaults:
         latency_s = self._draw(SLOW_SYNC_S)
         label = f"nodes {sorted(slow)}: {latency_s:.3f} s a sync"
         disks = SlowDisks(slow, latency_s, kind="slow_majority", label=label)
-        async with lasting(self._scene, disks):
+        async with lasting(self._run, disks):
             await self._last()
 
     async def _slow_reads(self) -> None:
@@ -168,7 +171,7 @@ class EndlessFaults:
         every = self._random.randrange(1, 4)
         what = f"node {victim} {prefix}: {latency_s:.3f} s, 1 of {every}"
         self._actions.count("slow_reads", what)
-        faults = self._world.machine(victim).disk.faults
+        faults = self._simulation.machine(victim).disk.faults
         faults.slow_reads(prefix, latency_s, every=every)
         await self._last()
         faults.quick_reads(prefix)
@@ -180,11 +183,11 @@ class EndlessFaults:
         what = f"nodes {victims}: {flush_s:.3f} s more a flush, {removal_s:.3f} s a removal"
         self._actions.count("slow_flushes", what)
         for victim in victims:
-            disk = self._world.machine(victim).disk
+            disk = self._simulation.machine(victim).disk
             disk.slow_down_records(flush_delay_s=flush_s, removal_latency_s=removal_s)
         await self._last()
         for victim in victims:
-            disk = self._world.machine(victim).disk
+            disk = self._simulation.machine(victim).disk
             disk.slow_down_records(flush_delay_s=0.0, removal_latency_s=0.0)
 
     # Processors
@@ -197,8 +200,8 @@ class EndlessFaults:
         await asyncio.gather(*(self._starve(victim, lasts_s) for victim in victims))
 
     async def _starve(self, victim: int, lasts_s: float) -> None:
-        end_s = self._world.now_s + lasts_s
-        while self._world.now_s < end_s:
+        end_s = self._simulation.now_s + lasts_s
+        while self._simulation.now_s < end_s:
             gap_s, slice_s = self._draw(STARVED_S), self._draw(SLICE_S)
             await self._actions.pause(victim, gap_s, gap_s)
             await asyncio.sleep(slice_s)
@@ -208,7 +211,7 @@ class EndlessFaults:
         victims = self._victims()
         cost_s = self._draw(STEP_COST_S)
         self._actions.count("slow_processor", f"nodes {victims}: {cost_s:.5f} s a step")
-        hosts = [self._world.machine(victim).host for victim in victims]
+        hosts = [self._simulation.machine(victim).host for victim in victims]
         for host in hosts:
             if host is not None:
                 host.loop.step_cost_s = cost_s
@@ -219,15 +222,15 @@ class EndlessFaults:
 
     def _victims(self) -> list[int]:
         """Draw a node, some, or every node."""
-        nodes = self._shuffled(self._world.config.node_ids)
+        nodes = self._shuffled(self._simulation.config.node_ids)
         return sorted(nodes[: self._random.randrange(1, len(nodes) + 1)])
 
     async def _kill(self) -> None:
         """In the midst of it."""
         await asyncio.sleep(self._random.uniform(0.0, 2.0))
-        victim = self._actions.one_of(self._world.config.node_ids)
-        if self._world.is_up(victim):
-            async with lasting(self._scene, Kill(victim, kind="kill_amidst")):
+        victim = self._actions.one_of(self._simulation.config.node_ids)
+        if self._simulation.is_up(victim):
+            async with lasting(self._run, Kill(victim, kind="kill_amidst")):
                 await self._actions.stay_down()
 
     # Chance

@@ -16,7 +16,7 @@ from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.world import World
+from tidelog.simulation.cluster.simulation import ClusterSimulation
 
 DOWN_S = Sometimes(0.3, Span(2.0, 6.0), usual=Span(0.05, 2.0))
 STOP_S_MAX = 8.0
@@ -31,10 +31,10 @@ Link = tuple[str, str]
 
 
 class FaultActions:
-    """The actions on the world of one seed."""
+    """The actions on the simulation of one seed."""
 
-    def __init__(self, world: World, random: SeededRandom) -> None:
-        self.world = world
+    def __init__(self, simulation: ClusterSimulation, random: SeededRandom) -> None:
+        self.simulation = simulation
         self.random = random
         self.disks = Claims()
         """Nodes whose disk a fault works on."""
@@ -42,14 +42,14 @@ class FaultActions:
     @property
     def now_s(self) -> float:
         """Virtual time."""
-        return self.world.now_s
+        return self.simulation.now_s
 
     def count(self, kind: str, what: str = "") -> None:
         """A fault of this kind strikes."""
-        world = self.world
-        world.findings.faults[kind] += 1
-        world.cluster.trace.record(world.now_s, "fault", kind, what)
-        world.timeline.note("fault", f"{kind} {what}")
+        simulation = self.simulation
+        simulation.findings.faults[kind] += 1
+        simulation.cluster.trace.record(simulation.now_s, "fault", kind, what)
+        simulation.timeline.note("fault", f"{kind} {what}")
 
     async def last(self, low_s: float, high_s: float) -> None:
         """Let time pass."""
@@ -82,7 +82,7 @@ class FaultActions:
 
     def state(self, topic: str, partition: int = 0) -> PartitionImage:
         """State of a known partition."""
-        found = self.world.image.partition(topic, partition)
+        found = self.simulation.image.partition(topic, partition)
         if found is None:
             raise LookupError(f"no {topic}-{partition}")
         return found
@@ -91,14 +91,14 @@ class FaultActions:
         """Partition 0 has all its replicas in the ISR; whether it came to that."""
 
         def is_in_sync() -> bool:
-            found = self.world.image.partition(topic, 0)
+            found = self.simulation.image.partition(topic, 0)
             return found is not None and len(found.isr) == len(found.replicas)
 
         return await self.until(is_in_sync)
 
     def a_partition(self) -> tuple[str, PartitionImage] | None:
         """Any that there is; None: no controller runs."""
-        known = [(topic.name, state) for topic, state in self.world.image.partitions()]
+        known = [(topic.name, state) for topic, state in self.simulation.image.partitions()]
         return self.one_of(known) if known else None
 
     def leader(self, topic: str, partition: int = 0) -> int:
@@ -112,9 +112,9 @@ class FaultActions:
         """A leader, the active controller, or anyone."""
         victim = draw_victim(
             self.random,
-            self.world.config.node_ids,
+            self.simulation.config.node_ids,
             leader=self._a_leader,
-            controller=lambda: active_controller(self.world.cluster),
+            controller=lambda: active_controller(self.simulation.cluster),
         )
         if victim is None:
             raise LookupError("a cluster without nodes")
@@ -128,7 +128,7 @@ class FaultActions:
 
     def host(self, node_id: int) -> str:
         """A node's name on the network."""
-        return self.world.machine(node_id).name
+        return self.simulation.machine(node_id).name
 
     def links_between(self, side: Iterable[int], others: Iterable[int]) -> list[Link]:
         """Every link between nodes, both ways."""
@@ -137,7 +137,7 @@ class FaultActions:
 
     def others(self, *node_ids: int) -> list[int]:
         """The other nodes."""
-        return [one for one in self.world.config.node_ids if one not in node_ids]
+        return [one for one in self.simulation.config.node_ids if one not in node_ids]
 
     async def cut(self, links: Sequence[Link], low_s: float, high_s: float) -> None:
         """These carry nothing for a while."""
@@ -148,42 +148,42 @@ class FaultActions:
     def cut_now(self, links: Sequence[Link]) -> None:
         """Until `mend`."""
         for link in links:
-            self.world.cluster.network.cut(*link)
+            self.simulation.cluster.network.cut(*link)
 
     def mend(self, links: Sequence[Link]) -> None:
         """Take one cut back."""
         for link in links:
-            self.world.cluster.network.heal(*link)
-        self.world.timeline.note("fault", f"{len(links)} links carry again")
+            self.simulation.cluster.network.heal(*link)
+        self.simulation.timeline.note("fault", f"{len(links)} links carry again")
 
     # Processes
 
     def kill(self, node_id: int) -> bool:
         """End a process and hold it down; False: it was down."""
-        if not self.world.is_up(node_id):
+        if not self.simulation.is_up(node_id):
             return False
-        self.world.held.add(node_id)
-        self.world.cluster.kill(node_id)
+        self.simulation.held.add(node_id)
+        self.simulation.cluster.kill(node_id)
         return True
 
     def cut_power(self, node_id: int) -> bool:
         """As long as the budget lasts; the node is held down."""
-        if not self.world.budget.may_lose_power(node_id):
+        if not self.simulation.budget.may_lose_power(node_id):
             return False
-        self.world.held.add(node_id)
-        self.world.cluster.crash(node_id)
+        self.simulation.held.add(node_id)
+        self.simulation.cluster.crash(node_id)
         return True
 
     async def stop(self, node_id: int) -> None:
         """In order, if it can; it is held down."""
-        if self.world.is_up(node_id) and node_id not in self.world.held:
-            self.world.held.add(node_id)
-            await self.world.cluster.stop(node_id, within_s=STOP_S_MAX)
+        if self.simulation.is_up(node_id) and node_id not in self.simulation.held:
+            self.simulation.held.add(node_id)
+            await self.simulation.cluster.stop(node_id, within_s=STOP_S_MAX)
 
     async def start_later(self, node_id: int) -> None:
         """Start it after a while, sometimes a long one."""
         await self.stay_down()
-        self.world.start(node_id)
+        self.simulation.start(node_id)
 
     async def stay_down(self) -> None:
         """Let the time pass for which a node is down."""
@@ -198,15 +198,15 @@ class FaultActions:
 
     def pause_now(self, node_id: int) -> int | None:
         """SIGSTOP until `resume`; which start of the node stands still, None: it does not run."""
-        machine = self.world.machine(node_id)
+        machine = self.simulation.machine(node_id)
         if machine.host is None or machine.host.loop.is_paused:
             return None
-        self.world.cluster.pause(node_id)
+        self.simulation.cluster.pause(node_id)
         return machine.starts
 
     def resume(self, node_id: int, process: int | None = None) -> None:
         """SIGCONT, unless the node was started again since; None: whatever runs."""
-        machine = self.world.machine(node_id)
+        machine = self.simulation.machine(node_id)
         if machine.host is not None and process in (None, machine.starts):
-            self.world.cluster.resume(node_id)
-            self.world.timeline.note("fault", f"node {node_id} goes on")
+            self.simulation.cluster.resume(node_id)
+            self.simulation.timeline.note("fault", f"node {node_id} goes on")

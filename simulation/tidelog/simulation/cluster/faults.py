@@ -24,7 +24,7 @@ from tidelog.chaos.faults.fault import Fault, lasting
 from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import both_ways, one_way
 from tidelog.chaos.story.cluster_port import Side
-from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.chaos.topology import CLIENTS
 from tidelog.core.chance import SeededRandom, one_of
 from tidelog.simulation.cluster.bad_weather import BadWeather
@@ -48,19 +48,19 @@ DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 class Faults:
     """Strikes until stopped; then `heal` takes every fault back."""
 
-    def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
+    def __init__(self, actions: FaultActions, random: SeededRandom, run: ScenarioRun) -> None:
         self._actions = actions
-        self._scene = scene
-        self._world = actions.world
+        self._run = run
+        self._simulation = actions.simulation
         self._random = random
-        table = [*self._rows(), *MachineFaults(actions, scene).kinds]
+        table = [*self._rows(), *MachineFaults(actions, run).kinds]
         self._used = list(PLAN.draw_kinds(random, table))
         self._is_calm = False
         if random.random() < REPLICA_STRIKE_PROBABILITY:
             self._used.append(one_of(random, ReplicaFaults(actions).kinds))
         else:
             self._use_late_calls(random.fork("late calls"))
-        self._endless = EndlessFaults(actions, random.fork("endless"), scene)
+        self._endless = EndlessFaults(actions, random.fork("endless"), run)
         self._clones = Clones(actions, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -101,7 +101,7 @@ class Faults:
             self._used,
             self._begin,
             gap=PLAN.gap,
-            is_over=lambda: self._world.is_storm_over(end_s),
+            is_over=lambda: self._simulation.is_storm_over(end_s),
         )
 
     async def _begin(self, kind: Kind[SwarmDraw]) -> None:
@@ -112,7 +112,7 @@ class Faults:
         if isinstance(drawn, Awaitable):
             await drawn
         elif drawn is not None:
-            async with lasting(self._scene, drawn):
+            async with lasting(self._run, drawn):
                 has_struck = not isinstance(drawn, Pause) or drawn.has_struck
                 if kind.lasts is not None and has_struck:
                     await asyncio.sleep(kind.lasts.draw(self._actions.random))
@@ -120,20 +120,20 @@ class Faults:
     async def heal(self) -> None:
         """Let all faults that last end, then everything run as it should."""
         await asyncio.gather(*self._tasks)
-        world = self._world
-        world.cluster.network.weather = None
-        world.cluster.network.lateness.clear()
-        for node_id in world.config.node_ids:
-            world.machine(node_id).disk.slow_down(world.config.sync_latency_s_max)
-            if world.is_up(node_id):
-                world.cluster.drift(node_id, rate=1.0)
-            world.start(node_id)
-        world.restart_failed()
+        simulation = self._simulation
+        simulation.cluster.network.weather = None
+        simulation.cluster.network.lateness.clear()
+        for node_id in simulation.config.node_ids:
+            simulation.machine(node_id).disk.slow_down(simulation.config.sync_latency_s_max)
+            if simulation.is_up(node_id):
+                simulation.cluster.drift(node_id, rate=1.0)
+            simulation.start(node_id)
+        simulation.restart_failed()
 
     # Links
 
     def _partition(self) -> Fault:
-        nodes = self._actions.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._simulation.config.node_ids)
         side = nodes[: self._random.randrange(1, len(nodes))]
         others = self._actions.others(*side)
         label = f"{sorted(side)} from {others}"
@@ -153,7 +153,7 @@ class Faults:
 
     def _ring(self) -> Fault:
         """Each node hears a neighbour on each side, and nobody else."""
-        nodes = self._actions.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._simulation.config.node_ids)
         size = len(nodes)
         paths = tuple(
             (one, other)
@@ -167,7 +167,7 @@ class Faults:
         return self._cut_off("isolate", self._actions.victim())
 
     def _isolate_controller(self) -> Fault | None:
-        controller = active_controller(self._world.cluster)
+        controller = active_controller(self._simulation.cluster)
         return None if controller is None else self._cut_off("isolate_controller", controller)
 
     def _cut_off(self, kind: str, victim: int) -> Fault:
@@ -184,7 +184,7 @@ class Faults:
 
     def _clog(self) -> Fault:
         """Two hosts' link holds everything and then delivers."""
-        sides: list[Side] = [*self._world.config.node_ids, *self._world.client_hosts]
+        sides: list[Side] = [*self._simulation.config.node_ids, *self._simulation.client_hosts]
         source, target = self._actions.shuffled(sides)[:2]
         label = ">".join(
             one if isinstance(one, str) else self._actions.host(one) for one in (source, target)
@@ -197,7 +197,7 @@ class Faults:
             delay_s_max=self._random.uniform(0.001, 0.2) * self._actions.happens(0.5),
             repeat=self._random.uniform(0, 0.3),
         )
-        return BadWeather(self._world.cluster.network, weather)
+        return BadWeather(self._simulation.cluster.network, weather)
 
     # Processes
 
@@ -205,45 +205,47 @@ class Faults:
         return Pause(self._actions.victim(), kind="pause")
 
     def _pause_controller(self) -> Fault | None:
-        controller = active_controller(self._world.cluster)
+        controller = active_controller(self._simulation.cluster)
         return None if controller is None else Pause(controller, kind="pause_controller")
 
     def _kill(self) -> Fault | None:
         victim = self._actions.victim()
-        return Kill(victim) if self._world.is_up(victim) else None
+        return Kill(victim) if self._simulation.is_up(victim) else None
 
     def _stop(self) -> Fault:
         return Terminate(self._actions.victim(), kind="stop")
 
     async def _rolling_restart(self) -> None:
         self._actions.count("rolling_restart")
-        for node_id in self._world.config.node_ids:
+        for node_id in self._simulation.config.node_ids:
             await self._actions.stop(node_id)
             await self._actions.last(0.0, 0.3)
-            self._world.start(node_id)
-            await self._actions.until(lambda: not list(self._world.unsettled()), within_s=4.0)
+            self._simulation.start(node_id)
+            await self._actions.until(
+                lambda: not list(self._simulation.find_unsettled()), within_s=4.0
+            )
 
     async def _restart_all(self) -> None:
         """At once: killed, or without power where the budget has room for it."""
         is_lossy = self._actions.happens(0.5)
         self._actions.count("restart_all", "power" if is_lossy else "kill -9")
-        nodes = self._actions.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._simulation.config.node_ids)
         for node_id in nodes:
             if not (is_lossy and self._actions.cut_power(node_id)):
                 self._actions.kill(node_id)
         for node_id in nodes:
             await self._actions.last(0.0, 0.5)
-            self._world.start(node_id)
+            self._simulation.start(node_id)
 
     async def _unclean(self) -> None:
         """A follower falls behind; then everyone in sync is gone, and it is all there is.
 
         Where that is not allowed, nobody leads until one of those in sync is back.
         """
-        topics = self._world.config.topics
+        topics = self._simulation.config.topics
         lossy = [one for one in topics if one.is_lossy and self._actions.happens(0.5)]
         topic = self._actions.one_of(lossy or topics)
-        state = self._world.image.partition(topic.name, 0)
+        state = self._simulation.image.partition(topic.name, 0)
         if not state or state.leader_id is None or len(state.isr) < 2:
             return
         behind = self._actions.one_of([one for one in state.replicas if one != state.leader_id])
@@ -254,11 +256,11 @@ class Faults:
             self._actions.kill(node_id)
         await self._actions.last(1.0, 6.0)
         for node_id in in_sync:
-            self._world.start(node_id)
+            self._simulation.start(node_id)
 
     async def _clock_drift(self) -> None:
         victim = self._actions.victim()
-        if self._world.is_up(victim):
+        if self._simulation.is_up(victim):
             rate = self._random.uniform(DRIFT_MIN, DRIFT_MAX)
             self._actions.count("clock_drift", f"node {victim}: {rate:.2f}")
-            self._world.cluster.drift(victim, rate=rate)
+            self._simulation.cluster.drift(victim, rate=rate)

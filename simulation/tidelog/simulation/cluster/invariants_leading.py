@@ -101,9 +101,11 @@ class LeaderChecks:
         )
         log = None if other is None else log_of(other)
         if log is not None:
-            end, told = log.log_end_offset, f"node {member} of {leader.isr}"
+            end, member_name = log.log_end_offset, f"node {member} of {leader.isr}"
             self._report_all(
-                watermark_beyond_counted_end(told, end=end, high_watermark=high_watermark, by=name)
+                watermark_beyond_counted_end(
+                    member_name, end=end, high_watermark=high_watermark, by=name
+                )
             )
 
     def _report_all(self, broken: Broken) -> None:

@@ -38,7 +38,7 @@ class ReplyChecks:
     def __init__(self, *, book: Book, report: Report) -> None:
         self._book = book
         self._report = report
-        self._told: dict[Key, tuple[int, int]] = {}
+        self._reported: dict[Key, tuple[int, int]] = {}
         """The newest leader epoch that reported a partition's end, and the end."""
 
     def on_produce(self, request: ProduceRequest) -> None:
@@ -87,17 +87,17 @@ class ReplyChecks:
         """A broker answers it. An older leader, which knows of no newer one, may report less."""
         for asked, result in zip(request.partitions, response.partitions, strict=True):
             hosted = held.get((asked.topic, asked.partition))
-            is_told = asked.spec == ListOffsetsRequest.LATEST and result.offset >= 0
-            if hosted is None or not is_told or self._book.page(hosted) is None:
+            is_reported = asked.spec == ListOffsetsRequest.LATEST and result.offset >= 0
+            if hosted is None or not is_reported or self._book.page(hosted) is None:
                 continue
             key = hosted.topic_id, hosted.partition
-            epoch, offset = self._told.get(key, (-1, 0))
+            epoch, offset = self._reported.get(key, (-1, 0))
             if result.leader_epoch < epoch:
                 continue
             if result.offset < offset:
                 what = f"{name} reports that {hosted.name} ends at {result.offset}, it was {offset}"
                 self._report("I11", what)
-            self._told[key] = result.leader_epoch, result.offset
+            self._reported[key] = result.leader_epoch, result.offset
 
     def _check_acknowledged(
         self,

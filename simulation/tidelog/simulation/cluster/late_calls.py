@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tidelog.chaos.faults.drawer import Kind, Span
 from tidelog.simulation.cluster.fault_actions import FaultActions, SwarmDraw
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR
+from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR
 
 METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportReplicaState", "RegisterBroker")
 NEEDS_CALM = "late_isr_change"
@@ -30,7 +30,7 @@ class LateCallFaults:
 
     def __init__(self, actions: FaultActions) -> None:
         self._actions = actions
-        self._world = actions.world
+        self._simulation = actions.simulation
         self._is_busy = False
         """An ISR change is being made late: one at a time."""
         self.kinds: list[Kind[SwarmDraw]] = [
@@ -41,11 +41,11 @@ class LateCallFaults:
 
     async def _late_calls(self) -> None:
         """Some calls of a broker arrive when it has given them up, and asked again."""
-        victim = self._actions.one_of(self._world.config.broker_ids)
+        victim = self._actions.one_of(self._simulation.config.broker_ids)
         method = self._actions.one_of(METHODS)
         most = self._some(CALLS_MAX)
         self._actions.count("late_calls", f"node {victim}: {most} of {method}")
-        network = self._world.cluster.network
+        network = self._simulation.cluster.network
         late = network.hold_calls(self._actions.host(victim), method, most=most)
         if method == "RegisterBroker" and self._actions.kill(victim):
             await self._actions.start_later(victim)
@@ -56,7 +56,7 @@ class LateCallFaults:
         """A broker is fenced as nobody hears it, or stops; then all that it said arrives."""
         victim = self._actions.victim()
         self._actions.count("late_heartbeats", f"node {victim}")
-        network = self._world.cluster.network
+        network = self._simulation.cluster.network
         most = self._some(2 * CALLS_MAX)
         late = network.hold_calls(self._actions.host(victim), "BrokerHeartbeat", most=most)
         await self._actions.last(0.05, 1.0)
@@ -81,7 +81,7 @@ class LateCallFaults:
         self._is_busy = True
         leader, follower = pair
         self._actions.count(NEEDS_CALM, f"node {leader} of node {follower}")
-        network, host = self._world.cluster.network, self._actions.host
+        network, host = self._simulation.cluster.network, self._actions.host
         links = self._actions.links_between([leader], [follower])
         self._actions.cut_now(links)
         await self._actions.until(lambda: not self._shared_isrs(leader, follower), within_s=6.0)
@@ -90,14 +90,14 @@ class LateCallFaults:
         self._actions.mend(links)
         await self._actions.until(lambda: change.count, within_s=self._session_s)
         await self._actions.until(
-            lambda: not self._world.image.is_alive(follower), within_s=2 * self._session_s
+            lambda: not self._simulation.image.is_alive(follower), within_s=2 * self._session_s
         )
         self._actions.cut_now(links)
         await self._actions.last(3.0, 4.0)
         if self._actions.happens(0.5):
             await self._depose()
         network.deliver_late(silenced)
-        await self._actions.until(lambda: self._world.image.is_alive(follower), within_s=4.0)
+        await self._actions.until(lambda: self._simulation.image.is_alive(follower), within_s=4.0)
         network.deliver_late(change)
         await self._actions.last(0.1, 0.5)
         self._actions.mend(links)
@@ -105,21 +105,21 @@ class LateCallFaults:
 
     async def _depose(self) -> None:
         """Another controller becomes active; nobody dies."""
-        before = active_controller(self._world.cluster)
+        before = active_controller(self._simulation.cluster)
         if before is None:
             return
-        others = [one for one in self._world.config.controller_ids if one != before]
+        others = [one for one in self._simulation.config.controller_ids if one != before]
         links = self._actions.links_between([before], others)
         self._actions.cut_now(links)
         await self._actions.until(
-            lambda: active_controller(self._world.cluster) not in (None, before), within_s=3.0
+            lambda: active_controller(self._simulation.cluster) not in (None, before), within_s=3.0
         )
         self._actions.mend(links)
         await self._actions.last(0.1, 0.3)
 
     @property
     def _session_s(self) -> float:
-        return self._world.config.session_timeout_ms / 1000
+        return self._simulation.config.session_timeout_ms / 1000
 
     def _some(self, most: int) -> int:
         return self._actions.random.randrange(1, most + 1)
@@ -128,7 +128,7 @@ class LateCallFaults:
         """Draw them from partitions whose ISR stays large enough without the follower."""
         pairs = [
             (state.leader_id, follower)
-            for _, state in self._world.image.partitions()
+            for _, state in self._simulation.image.partitions()
             for follower in state.isr
             if state.leader_id not in (None, follower) and len(state.isr) == REPLICATION_FACTOR
         ]
@@ -139,5 +139,5 @@ class LateCallFaults:
         """True if the follower is in the ISR of anything that the leader leads."""
         return any(
             state.leader_id == leader and follower in state.isr
-            for _, state in self._world.image.partitions()
+            for _, state in self._simulation.image.partitions()
         )

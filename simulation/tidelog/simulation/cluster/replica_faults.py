@@ -20,7 +20,7 @@ class ReplicaFaults:
 
     def __init__(self, actions: FaultActions) -> None:
         self._actions = actions
-        self._world = actions.world
+        self._simulation = actions.simulation
         self.kinds: list[Kind[SwarmDraw]] = [
             Kind("lonely_leader", self._lonely_leader),
             Kind("reborn_follower", self._reborn_follower),
@@ -43,8 +43,8 @@ class ReplicaFaults:
         await self._actions.until(lambda: self._is_led_by_others(place), within_s=6.0)
         self._actions.mend(links)
         await self._actions.last(0.0, 1.0)
-        if not self._world.is_up(leader):
-            self._world.start(leader)
+        if not self._simulation.is_up(leader):
+            self._simulation.start(leader)
         await self._actions.last(0.0, 2.0)
         heir = self._leader_of(place)
         if heir is not None and heir != leader and self._actions.kill(heir):
@@ -56,16 +56,16 @@ class ReplicaFaults:
         No registration ends a session that a controller has heard of: so the controller goes, too.
         """
         place = self._led()
-        controller = active_controller(self._world.cluster)
+        controller = active_controller(self._simulation.cluster)
         if place is None or controller is None:
             return
         topic, state, leader = place
         follower = self._actions.one_of([one for one in state.replicas if one != leader])
         self._actions.count("reborn_follower", f"node {follower} of {topic}-{state.partition}")
-        network, host = self._world.cluster.network, self._actions.host
+        network, host = self._simulation.cluster.network, self._actions.host
         await self._restart(follower)
         network.clog(host(leader), host(controller))
-        await self._actions.until(lambda: self._world.image.is_alive(follower), within_s=2.0)
+        await self._actions.until(lambda: self._simulation.image.is_alive(follower), within_s=2.0)
         await self._actions.last(0.0, 0.5)
         network.clog(host(follower), host(leader))
         if controller not in (leader, follower):
@@ -74,21 +74,21 @@ class ReplicaFaults:
         network.unclog(host(leader), host(controller))
         await self._actions.last(0.0, 0.3)
         network.unclog(host(follower), host(leader))
-        self._world.start(controller)
+        self._simulation.start(controller)
 
     async def _slow_disk_cut(self) -> None:
         """A disk takes ever longer to sync, and before it has the power goes."""
         victim = self._actions.victim()
-        if not self._world.is_up(victim) or not self._world.budget.may_lose_power(victim):
+        if not self._simulation.is_up(victim) or not self._simulation.budget.may_lose_power(victim):
             return
-        disk = self._world.machine(victim).disk
+        disk = self._simulation.machine(victim).disk
         disk.slow_down(self._actions.random.uniform(0.1, 1.0))
         await self._actions.last(0.1, 1.5)
         if self._actions.cut_power(victim):
             self._actions.count("slow_disk_cut", f"node {victim}")
-            disk.slow_down(self._world.config.sync_latency_s_max)
+            disk.slow_down(self._simulation.config.sync_latency_s_max)
             await self._actions.start_later(victim)
-        disk.slow_down(self._world.config.sync_latency_s_max)
+        disk.slow_down(self._simulation.config.sync_latency_s_max)
 
     async def _restart(self, node_id: int) -> None:
         """Without power where the budget has room; until it is registered again."""
@@ -96,11 +96,11 @@ class ReplicaFaults:
         if not self._actions.cut_power(node_id):
             self._actions.kill(node_id)
         await self._actions.last(0.0, 0.2)
-        self._world.start(node_id)
+        self._simulation.start(node_id)
         await self._actions.until(lambda: self._epoch(node_id) > before, within_s=4.0)
 
     def _epoch(self, node_id: int) -> int:
-        broker = self._world.image.brokers.get(node_id)
+        broker = self._simulation.image.brokers.get(node_id)
         return -1 if broker is None else broker.broker_epoch
 
     def _led(self) -> Place | None:
@@ -110,7 +110,7 @@ class ReplicaFaults:
         return (*found, found[1].leader_id)
 
     def _leader_of(self, place: Place) -> int | None:
-        state = self._world.image.partition(place[0], place[1].partition)
+        state = self._simulation.image.partition(place[0], place[1].partition)
         return None if state is None else state.leader_id
 
     def _is_led_by_others(self, place: Place) -> bool:

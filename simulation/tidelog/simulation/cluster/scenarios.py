@@ -1,6 +1,6 @@
-"""Scenarios of the simulation, and the world each runs in.
+"""Scenarios on virtual time, and the configuration each runs with.
 
-Their world is drawn like a storm's, but for one topic of one partition and producers of that.
+It is drawn like a storm's, but for one topic of one partition and producers of that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from tidelog.chaos.scenarios.catalogue import runnable_on
 from tidelog.chaos.story.scenario import SIM, Scenario
 from tidelog.chaos.workloads.plans import STEADY
-from tidelog.simulation.cluster.world_config import WorldConfig
+from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 
 STORM = "storm"
 """No scenario: what the seed draws."""
@@ -19,8 +19,8 @@ FETCHED_BYTES_MIN = 4_000
 """Followers keep up with all producers on slow links: a story waits for replicas to be in sync."""
 
 
-def shape(scenario: Scenario, config: WorldConfig) -> WorldConfig:
-    """The drawn world as the story needs it."""
+def shape(scenario: Scenario, config: ClusterSimulationConfig) -> ClusterSimulationConfig:
+    """The drawn configuration as the story needs it."""
     plan, needs = config.plan(STEADY), scenario.needs
     topic = replace(
         plan,

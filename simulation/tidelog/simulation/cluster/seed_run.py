@@ -1,4 +1,4 @@
-"""A seed of the cluster suite: a storm over a fresh world, then a calm, then the verdict.
+"""A seed of the cluster suite: a storm over a new simulation, then a calm, then the verdict.
 
 It owns the story of a run and what its result holds; never what strikes or what is judged.
 """
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import structlog
 
-from tidelog.chaos.story.scene import Scene, StoryOver
+from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
@@ -26,8 +26,8 @@ from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.faults import Faults
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
-from tidelog.simulation.cluster.world import Violated, World
-from tidelog.simulation.cluster.world_config import draw_config
+from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
+from tidelog.simulation.cluster.simulation_config import draw_config
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.scheduler import SimulationError
 from tidelog.simulation.suites.findings import Findings, SeedResult
@@ -41,7 +41,7 @@ AFTERMATH_S = 2.0
 CALM_S_MAX = 40.0
 """I29: what must have come to rest by then (sessions, elections, retries, a client's patience)."""
 LOOK_EVERY_S = 0.2
-VIOLATIONS_TOLD_MAX = 10
+VIOLATIONS_NOTED_MAX = 10
 
 
 def run_seed(
@@ -65,27 +65,29 @@ def run_seed(
     if scenario is not None:
         config = shape(scenario, config)
     config = replace(config, raft=replace(config.raft, engine=engine))
-    world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
-    workload = Workload(world, random.fork("workload"))
-    story = _Story(world, workload, random, choice=choice if has_faults else "")
-    with _told(world.timeline, None if scenario is None else story.port):
+    simulation = ClusterSimulation(
+        seed=seed, config=config, findings=findings, timeline_sink=timeline_sink
+    )
+    workload = Workload(simulation, random.fork("workload"))
+    story = _Story(simulation, workload, random, choice=choice if has_faults else "")
+    with _nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
-            world.cluster.run(story.tell())
+            simulation.cluster.run(story.run())
         except (Violated, StoryOver):
             pass
         except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
-            findings.report(type(error).__name__, _told_of(error))
+            findings.report(type(error).__name__, _error_text(error))
         finally:
-            world.observer.finish()
+            simulation.observer.finish()
             workload.write_pending()
-    world.cluster.close()
-    for complaint in complaints(world.history) if not findings.violations else ():
+    simulation.cluster.close()
+    for complaint in complaints(simulation.history) if not findings.violations else ():
         findings.report(complaint.kind, str(complaint))
-    counted = counts(world.history)
+    counted = counts(simulation.history)
     if not findings.violations:
-        story.scene.conclude(world.history, counted)
-    for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
-        world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
+        story.scenario_run.conclude(simulation.history, counted)
+    for violation in findings.violations[:VIOLATIONS_NOTED_MAX]:
+        simulation.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
         seed=seed,
         violation=findings.violations[0] if findings.violations else None,
@@ -93,36 +95,41 @@ def run_seed(
         coverage={name: findings.coverage[name] for name in COVERAGE},
         operations=workload.operations,
         acknowledged=workload.acknowledged,
-        steps=world.cluster.scheduler.steps,
-        virtual_s=round(world.now_s, 3),
-        trace_hash=world.cluster.trace.hexdigest(),
+        steps=simulation.cluster.scheduler.steps,
+        virtual_s=round(simulation.now_s, 3),
+        trace_hash=simulation.cluster.trace.hexdigest(),
         counts=counted,
     )
 
 
 class _Story:
     def __init__(
-        self, world: World, workload: Workload, random: SeededRandom, *, choice: str
+        self,
+        simulation: ClusterSimulation,
+        workload: Workload,
+        random: SeededRandom,
+        *,
+        choice: str,
     ) -> None:
-        self._world = world
+        self._simulation = simulation
         self._workload = workload
         self._scenario = SCENARIOS.get(choice)
-        actions = FaultActions(world, random.fork("strikes"))
+        actions = FaultActions(simulation, random.fork("strikes"))
         self.port = SimClusterPort(actions, workload)
-        self.scene = Scene(self.port)
+        self.scenario_run = ScenarioRun(self.port)
         if self._scenario is not None:
             self.port.listen()
-        self._faults = Faults(actions, random.fork("faults"), self.scene)
+        self._faults = Faults(actions, random.fork("faults"), self.scenario_run)
         self._choice = choice
 
-    async def tell(self) -> None:
-        world = self._world
-        world.timeline.note("config", str(world.config))
-        for machine in world.cluster.machines.values():
-            machine.disk.slow_down(world.config.sync_latency_s_max)
+    async def run(self) -> None:
+        simulation = self._simulation
+        simulation.timeline.note("config", str(simulation.config))
+        for machine in simulation.cluster.machines.values():
+            machine.disk.slow_down(simulation.config.sync_latency_s_max)
         if not await self._comes_to_rest(READY_S_MAX, "ready"):
             return
-        watching = asyncio.create_task(world.watch(), name="watch")
+        watching = asyncio.create_task(simulation.watch(), name="watch")
         await self._workload.begin()
         if await self._comes_to_rest(READY_S_MAX, "topics"):
             await self._strike()
@@ -135,14 +142,16 @@ class _Story:
             await asyncio.sleep(CONTROL_S)
             return
         if self._scenario is not None:
-            await self._scenario.story(self.scene)
+            await self._scenario.story(self.scenario_run)
             self._workload.is_churn_over = True
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")
         if self._scenario is None:
-            await self._faults.strike_until(self._world.now_s + self._world.config.storm_s)
+            await self._faults.strike_until(
+                self._simulation.now_s + self._simulation.config.storm_s
+            )
         await self._faults.heal()
-        self._world.timeline.note("fault", "all is healed")
+        self._simulation.timeline.note("fault", "all is healed")
         await asyncio.sleep(AFTERMATH_S)
         self._workload.is_churn_over = True
         await churning
@@ -157,25 +166,25 @@ class _Story:
         try:
             await self._workload.read_all()
         except (TimeoutError, TidelogError) as error:
-            self._world.findings.report("I29", f"final reads: {error!r}")
+            self._simulation.findings.report("I29", f"final reads: {error!r}")
         else:
-            self._world.invariants.at_quiet()
+            self._simulation.invariants.at_quiet()
 
     async def _comes_to_rest(self, within_s: float, invariant: str) -> bool:
         """Wait for it; a report when it takes too long."""
-        world = self._world
-        deadline_s = world.now_s + within_s
-        while left := [*self._unready(), *world.unsettled(), *self._unended(invariant)]:
-            if world.now_s > deadline_s:
-                world.findings.report(invariant, f"{within_s} s later: {'; '.join(left)}")
+        simulation = self._simulation
+        deadline_s = simulation.now_s + within_s
+        while left := [*self._unready(), *simulation.find_unsettled(), *self._unended(invariant)]:
+            if simulation.now_s > deadline_s:
+                simulation.findings.report(invariant, f"{within_s} s later: {'; '.join(left)}")
                 return False
             await asyncio.sleep(LOOK_EVERY_S)
-            world.restart_failed()
+            simulation.restart_failed()
         return True
 
     def _unready(self) -> Iterator[str]:
-        for broker_id in self._world.config.broker_ids:
-            if broker_id not in self._world.image.brokers:
+        for broker_id in self._simulation.config.broker_ids:
+            if broker_id not in self._simulation.image.brokers:
                 yield f"broker {broker_id} is not registered"
 
     def _unended(self, invariant: str) -> Iterator[str]:
@@ -183,7 +192,7 @@ class _Story:
             yield f"{self._workload.unended} sends have not ended"
 
 
-def _told_of(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """The simulation's own errors say it all; of others one wants to know where."""
     if isinstance(error, SimulationError):
         return str(error)
@@ -191,13 +200,13 @@ def _told_of(error: Exception) -> str:
 
 
 @contextmanager
-def _told(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
+def _nodes_logging_to(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
     """Pass nodes' log lines to the timeline and to the port, if anyone reads them."""
     if not timeline.is_kept and port is None:
         yield
         return
 
-    def tell(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
+    def note_event(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
         loop = asyncio._get_running_loop()  # noqa: SLF001
         who = loop.name if isinstance(loop, NodeLoop) else "?"
         if port is not None:
@@ -208,7 +217,7 @@ def _told(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
 
     before = structlog.get_config()
     structlog.configure(
-        processors=[tell], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
+        processors=[note_event], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
     )
     try:
         yield

@@ -68,9 +68,9 @@ class Exchange(Generic[Request, Response]):
     def _begin(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
         """Let the handler work."""
         self._work = work
-        self._task = self._server.loop.create_task(self._guarded(work), name=name)
+        self._task = self._server.loop.create_task(self._guard(work), name=name)
 
-    async def _guarded(self, work: Awaitable[None]) -> None:
+    async def _guard(self, work: Awaitable[None]) -> None:
         """The work of a handler, whose failure the caller hears of."""
         try:
             await work

@@ -19,7 +19,7 @@ from tidelog.core.errors import (
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.simulation.engine.exchange import Exchange
 from tidelog.simulation.engine.network import Host, SimNetwork
-from tidelog.simulation.engine.serving import served
+from tidelog.simulation.engine.serving import find_handler
 from tidelog.simulation.engine.streams import SimStream
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS, Method, Request, Response
@@ -88,7 +88,7 @@ class SimPeers:
             server=server,
             address=address,
             method=method,
-            serve=lambda: served(server, address, method),
+            serve=lambda: find_handler(server, address, method),
         )
 
     async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
@@ -165,7 +165,7 @@ class _Call(Exchange[Request, Response]):
         if self._server.services is None:
             self._fail(UnreachableError(f"{self._address} does not listen yet"))
             return
-        handler = served(self._server, self._address, self._method)
+        handler = find_handler(self._server, self._address, self._method)
         request = self._method.request_type.FromString(content)
         self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
@@ -187,7 +187,7 @@ class _Call(Exchange[Request, Response]):
         if server.services is None or self._network.is_cut(self._caller, server):
             return
         scheduler.trace.record(scheduler.now_s, how, self._method.name)
-        handler = served(server, self._address, self._method)
+        handler = find_handler(server, self._address, self._method)
         request = self._method.request_type.FromString(content)
         name = f"{self._method.name}<<{self._caller.name}"
         if self._network.tap is not None:

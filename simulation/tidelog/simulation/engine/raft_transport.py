@@ -127,11 +127,11 @@ class SimRaftTransport:
         else:
             if not refusal:
                 return connection
-        self._tell_refusal(peer_id, refusal)
+        self._log_refusal(peer_id, refusal)
         self._network.forget(connection)
         return None
 
-    def _tell_refusal(self, peer_id: int, reason: str) -> None:
+    def _log_refusal(self, peer_id: int, reason: str) -> None:
         """Log it once, as a real node does."""
         if reason and self._refusals.get(peer_id) != reason:
             self._refusals[peer_id] = reason

@@ -15,7 +15,7 @@ from tidelog.simulation.engine.network import Host
 from tidelog.v1.methods import Method, Request, Response
 
 
-def served(
+def find_handler(
     server: Host, address: str, method: Method[Request, Response]
 ) -> Callable[[Request | AsyncIterator[Request]], Any]:
     """Return the method of a host that listens, at one of its addresses.

@@ -18,7 +18,7 @@ _give_up = Outcomes._give_up
 
 
 @replaces(Outcomes, "_give_up")
-def timeout_told_as_refusal(
+def timeout_reported_as_refusal(
     self: Outcomes, batch: Any, error: TidelogError, *, is_fenced: bool = False
 ) -> None:
     """A record that was not acknowledged in time is reported as certainly not stored."""

@@ -61,7 +61,7 @@ def lossy_start_not_forgotten(_loss: StartLoss, _rules: TopicRules) -> bool:
 
 
 @replaces(start_record, "_unreported")
-def untold_loss_forgotten(_found: dict[str, str] | None) -> StartLoss:
+def unreported_loss_forgotten(_found: dict[str, str] | None) -> StartLoss:
     """A loss that a process had no time to report is not reported by the next."""
     return NOTHING
 

@@ -113,8 +113,8 @@ async def fetched_not_flushed(
     partition: Partition, asked: FetchPartition, result: PartitionFetchResult
 ) -> None:
     """A follower acknowledges what flush.messages=1 wants on stable storage before it is there."""
-    work: Coroutine[Any, Any, object] | None = partition.ordered(
-        partition.tell(following._fetched_appended(partition, asked, result))
+    work: Coroutine[Any, Any, object] | None = partition.prepare_work(
+        partition.handle(following._fetched_appended(partition, asked, result))
     )
     if work is not None:
         await work

@@ -193,7 +193,7 @@ def read_to_epoch_start(self: Leader, event: FetchRequested, now_ms: int) -> lis
 
 
 @replaces(Leader, "_commit_isr")
-def shrink_told_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> list[Effect]:
+def shrink_answered_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> list[Effect]:
     """Records appended before the ISR fell below the minimum are reported as not appended."""
     return [
         FailWaiters(common_pb2.NOT_ENOUGH_REPLICAS, one.message)
@@ -204,7 +204,9 @@ def shrink_told_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> li
 
 
 @replaces(Replica, "_end_leadership")
-def lost_leadership_told_as_refusal(self: Replica, reason: str, end: LeadershipEnd) -> list[Effect]:
+def lost_leadership_answered_as_refusal(
+    self: Replica, reason: str, end: LeadershipEnd
+) -> list[Effect]:
     """Producers that wait when leadership ends get an answer that nothing was appended."""
     if self.leader is None:
         return []
@@ -214,7 +216,7 @@ def lost_leadership_told_as_refusal(self: Replica, reason: str, end: LeadershipE
 
 
 @replaces(Partition, "_carry_out")
-def lost_leadership_told_as_success(self: Partition, effect: Effect) -> None:
+def lost_leadership_answered_as_success(self: Partition, effect: Effect) -> None:
     """Producers that wait when leadership ends get an acknowledgement."""
     if isinstance(effect, FailWaiters):
         self.acks_all.complete_up_to(self.log.log_end_offset)

@@ -49,10 +49,12 @@ class Verdict:
 
     def __str__(self) -> str:
         if self.control is not None:
-            return f"{self.name}: no mutant: without faults, {_told(self.control)}"
+            return f"{self.name}: no mutant: without faults, {_violation_text(self.control)}"
         if self.violation is None:
             return f"{self.name}: NOT CAUGHT in {self.seeds} seeds"
-        return f"{self.name}: caught by seed {self.seeds} of them: {_told(self.violation)}"
+        return (
+            f"{self.name}: caught by seed {self.seeds} of them: {_violation_text(self.violation)}"
+        )
 
 
 async def hunt(
@@ -108,5 +110,5 @@ def summary(suite: Suite, verdicts: Iterable[Verdict]) -> dict[str, Any]:  # a J
     return {"suite": suite.name, "mutants": [verdict.summary() for verdict in verdicts]}
 
 
-def _told(violation: Violation) -> str:
+def _violation_text(violation: Violation) -> str:
     return f"{violation.invariant}: {violation.what}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 HUNTS: Mapping[str, str] = {
     "last_epoch_not_named": "F12",
     "cut_to_own_end": "F12",
-    "lost_leadership_told_as_success": "F12",
+    "lost_leadership_answered_as_success": "F12",
     "committed_below_min_insync": "F04",
     "duplicates_appended": "F40",
     "producers_forgotten_at_a_start": "F61",

@@ -70,7 +70,7 @@ def match_outlives_the_disk(self: Progress, last_index: int) -> None:
 
 
 @replaces(Proposals, "on_leadership_lost")
-def unknown_told_as_failed(self: Proposals) -> None:
+def unknown_reported_as_failed(self: Proposals) -> None:
     """A leader that steps down says that appended commands will not happen."""
     appended = list(self._appended.values())
     self._appended.clear()

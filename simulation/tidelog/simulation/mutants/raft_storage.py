@@ -50,7 +50,7 @@ def send_before_sync(_self: Syncing, _written: Written) -> bool:
 
 
 @replaces(Outbox, "hint")
-def stamp_told_before_sync(self: Outbox, peer_id: int) -> RaftMessage:
+def stamp_sent_before_sync(self: Outbox, peer_id: int) -> RaftMessage:
     """A voter speaks in a term that a crash makes it forget."""
     self._hints.append(self._new_message(peer_id))
     return self._hints[-1]

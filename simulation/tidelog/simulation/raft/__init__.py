@@ -1,7 +1,7 @@
 """The Raft suite: voters under faults, on virtual time.
 
 seed_run    one seed from start to end; begin here
-world, machine, network, disk, world_config   voters, their machines, what a seed draws
+simulation, machine, network, disk, simulation_config   voters, their machines, what a seed draws
 workload, service, linearizability            clients, and the check of what they saw
 faults, fault_actions, election_faults, chosen_leaders   what strikes, and when
 overload, late_words, short_moments, strangers           faults of one moment or kind

@@ -1,4 +1,4 @@
-"""Invariants of a run, fed by the world with voters' messages, applied entries and promises.
+"""Invariants of a run, fed by the simulation with voters' messages, applied entries and promises.
 
 It owns which check sees what; the checks themselves are `wire_checks`, `election_checks`,
 `log_checks`, `disk_checks`, `state_checks`, `contact_checks` and, over what clients saw,
@@ -57,11 +57,11 @@ class Checks:
         """A voter handed `message` to its transport: no crash makes it untrue."""
         if driver.storage is not None:
             self.disks.on_sent(message, driver.storage.wal)
-        self.look(driver, told_index=message.append_entries.commit_index)
+        self.look(driver, announced_index=message.append_entries.commit_index)
         self.wire.on_sent(message)
         self.elections.on_sent(message)
 
-    def look(self, driver: RaftDriver, *, told_index: int = 0) -> None:
+    def look(self, driver: RaftDriver, *, announced_index: int = 0) -> None:
         """Look at what is new in a voter; between its steps, or when it speaks."""
         if driver.storage is not None:
             self.logs.look(
@@ -70,7 +70,7 @@ class Checks:
                 term=driver.term,
                 commit_index=driver.commit_index,
                 applied_index=driver.applied_index,
-                told_index=told_index,
+                announced_index=announced_index,
             )
 
     def look_at_whole(self, drivers: Iterable[RaftDriver]) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Link
-from tidelog.simulation.raft.world import Voter
+from tidelog.simulation.raft.simulation import Voter
 from tidelog.v1.raft_pb2 import RaftMessage
 
 ELECTION_S_MAX = 2.0
@@ -28,12 +28,12 @@ class ChosenLeaders:
 
     def __init__(self, actions: FaultActions) -> None:
         self._actions = actions
-        self._world = actions.world
+        self._simulation = actions.simulation
 
     @property
     def known_term(self) -> int:
         """The greatest that anyone has led in."""
-        return max(self._world.checks.wire.leader_by_term, default=0)
+        return max(self._simulation.checks.wire.leader_by_term, default=0)
 
     def is_new_leaders(self, known_term: int) -> Callable[[RaftMessage], bool]:
         """True if a message is the word of a leader of a later term."""
@@ -50,29 +50,29 @@ class ChosenLeaders:
         heard = await self._actions.hear(
             self.is_new_leaders(known_term), within_s=ELECTION_S_MAX, at_once=at_once
         )
-        return None if heard is None else self._world.voters[heard.sender_id]
+        return None if heard is None else self._simulation.voters[heard.sender_id]
 
     def another(self, voter: Voter | None) -> Voter:
         """Anyone but this voter."""
-        others = [one for one in self._world.voters.values() if one is not voter]
+        others = [one for one in self._simulation.voters.values() if one is not voter]
         return self._actions.one_of(others)
 
     @contextmanager
     def cut_off(self, voter: Voter | None) -> Iterator[list[Link]]:
         """Nothing reaches it or comes from it meanwhile; None cuts nothing."""
         links = [] if voter is None else self._actions.links_between([voter.node_id])
-        self._world.network.cut(links)
+        self._simulation.network.cut(links)
         try:
             yield links
         finally:
             self._actions.mend(links)
 
     @contextmanager
-    def unopposed(self, voter: Voter) -> Iterator[None]:
+    def isolate_others(self, voter: Voter) -> Iterator[None]:
         """The others do not hear each other meanwhile, so that none of them is elected."""
-        others = [node_id for node_id in self._world.voters if node_id != voter.node_id]
+        others = [node_id for node_id in self._simulation.voters if node_id != voter.node_id]
         links = [(one, other) for one in others for other in others if one != other]
-        self._world.network.cut(links)
+        self._simulation.network.cut(links)
         try:
             yield
         finally:
@@ -80,7 +80,7 @@ class ChosenLeaders:
 
     async def stands(self, voter: Voter, at_once: Callable[[RaftMessage], None] = nothing) -> bool:
         """Until it asks for votes; before it begins to ask it hears nobody's own wishes."""
-        network = self._world.network
+        network = self._simulation.network
         to_it = [link for link in self._actions.links() if link[1] == voter.node_id]
         network.cut(to_it)
         is_deaf = True
@@ -108,8 +108,8 @@ class ChosenLeaders:
 
     async def leads(self, voter: Voter) -> bool:
         """Wait until it leads in a new term, with other leaders cut off meanwhile."""
-        leader, known = self._world.leader(), self.known_term
-        with self.cut_off(None if leader is voter else leader), self.unopposed(voter):
+        leader, known = self._simulation.leader(), self.known_term
+        with self.cut_off(None if leader is voter else leader), self.isolate_others(voter):
             if leader is voter or not await self.stands(voter):
                 return False
             return await self.next_leader(known) is voter

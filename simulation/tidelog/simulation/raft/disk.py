@@ -24,7 +24,7 @@ class ProcessKilledError(BaseException):
     """The process ended within an operation. No `Exception`: nobody is left to catch it."""
 
 
-class _TellingFaults(DiskFaults):
+class _RecordedFaults(DiskFaults):
     def __init__(self, *, on_power_cut: Callable[[], None], on_killed: Callable[[], None]) -> None:
         super().__init__()
         self.kill_at: int | None = None
@@ -77,31 +77,31 @@ class VoterDisk(SimDisk):
         self.needs_reboot = False
         """The sync of a folder failed: a file system whose journal failed takes no more changes."""
         self._earlier_latency_s = 0.0
-        self._telling = _TellingFaults(on_power_cut=on_power_cut, on_killed=on_killed)
-        self.faults = self._telling
+        self._recorded = _RecordedFaults(on_power_cut=on_power_cut, on_killed=on_killed)
+        self.faults = self._recorded
 
     def kill_at(self, number: int) -> None:
         """End the process, not the machine, in the `number`-th operation from now."""
-        self._telling.kill_at = self.operations + number
+        self._recorded.kill_at = self.operations + number
 
     def kill_at_rename(self, path: str) -> None:
         """End the process when the next file got this name, before that is synced."""
-        self._telling.kills_at_rename_to = path
+        self._recorded.kills_at_rename_to = path
 
     def rename(self, source: str, target: str) -> None:
         """See `Disk`."""
         super().rename(source, target)
-        if self._telling.kills_at_rename_to == target:
-            self._telling.end_process()
+        if self._recorded.kills_at_rename_to == target:
+            self._recorded.end_process()
 
     @property
     def has_failed(self) -> bool:
         """True if an operation failed in this life of the voter, who may tell of it much later."""
-        return self._telling.has_struck
+        return self._recorded.has_struck
 
     def begin_life(self) -> None:
         """A process of the voter starts."""
-        self._telling.has_struck = False
+        self._recorded.has_struck = False
 
     @property
     def slowest_sync_s(self) -> float:

@@ -114,7 +114,7 @@ class DiskChecks:
         path: str,
         is_calm: bool,
     ) -> None:
-        """Silent in a world that is calm: where no crash comes, nothing is untrue after it."""
+        """Silent in a calm simulation: where no crash comes, nothing is untrue after it."""
         self._findings = findings
         self._majority = voters // 2 + 1
         self._path = path

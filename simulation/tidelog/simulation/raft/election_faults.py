@@ -12,7 +12,7 @@ from functools import partial
 
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Link, Weather
-from tidelog.simulation.raft.world import Voter
+from tidelog.simulation.raft.simulation import Voter
 from tidelog.v1.raft_pb2 import RaftMessage
 
 ELECTION_S_MAX = 2.0
@@ -31,7 +31,7 @@ class ElectionFaults:
 
     def __init__(self, actions: FaultActions) -> None:
         self._actions = actions
-        self._world = actions.world
+        self._simulation = actions.simulation
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "struck_at_vote": self._struck_at_vote,
             "fall_of_leaders": self._fall_of_leaders,
@@ -45,33 +45,33 @@ class ElectionFaults:
 
         They are back while rivals still ask, and what these ask is slow to arrive.
         """
-        actions, world = self._actions, self._world
+        actions, simulation = self._actions, self._simulation
         actions.count("struck_at_vote")
         weather = Weather(delay_s_max=actions.random.uniform(0.03, 0.25))
-        world.network.weather = weather
-        end_s = world.scheduler.now_s + actions.random.uniform(1.5, 4.0)
-        leader = world.leader()
+        simulation.network.weather = weather
+        end_s = simulation.scheduler.now_s + actions.random.uniform(1.5, 4.0)
+        leader = simulation.leader()
         if leader is not None:
             await self._strike_shortly(leader)
-        while world.scheduler.now_s < end_s:
-            known = max(world.checks.wire.leader_by_term, default=0)
+        while simulation.scheduler.now_s < end_s:
+            known = max(simulation.checks.wire.leader_by_term, default=0)
             heard = await actions.hear(
                 partial(_is_vote_or_leaders, known_term=known),
-                within_s=end_s - world.scheduler.now_s,
+                within_s=end_s - simulation.scheduler.now_s,
             )
             if heard is not None and actions.happens(0.8):
-                await self._strike_shortly(world.voters[heard.sender_id])
-        if world.network.weather is weather:
-            world.network.weather = Weather()
+                await self._strike_shortly(simulation.voters[heard.sender_id])
+        if simulation.network.weather is weather:
+            simulation.network.weather = Weather()
 
     async def _strike_shortly(self, voter: Voter) -> None:
         if self._actions.happens(0.5):
             self._actions.count("crash", voter.name)
-            self._world.crash(voter)
+            self._simulation.crash(voter)
         else:
             await self._actions.last(0.0, 0.005)
             self._actions.count("kill", voter.name)
-            self._world.kill(voter)
+            self._simulation.kill(voter)
         await self._actions.last(0.0, 0.06)
         await self._actions.start(voter)
 
@@ -80,16 +80,16 @@ class ElectionFaults:
 
         Answers to the first are on their way until it falls again.
         """
-        actions, world = self._actions, self._world
-        leader = world.leader()
+        actions, simulation = self._actions, self._simulation
+        leader = simulation.leader()
         if leader is None:
             return
         actions.count("fall_of_leaders", leader.name)
         weather = Weather(delay_s_max=actions.random.uniform(0.002, 0.06))
-        world.network.weather = weather
+        simulation.network.weather = weather
         await self._delay_answers(leader)
         fallen = actions.links_between([leader.node_id])
-        world.network.cut(fallen)
+        simulation.network.cut(fallen)
         actions.flood(leader, actions.random.randrange(1, 40))
         for number in range(actions.random.randrange(2, 7)):
             is_early = number % 2 == 0 if actions.happens(0.7) else actions.happens(0.5)
@@ -98,22 +98,22 @@ class ElectionFaults:
             fallen = links
             if node_id == leader.node_id:
                 await actions.last(0.0, 0.55)
-                world.network.release()
+                simulation.network.release()
                 await actions.last(0.2, 1.0)
-            if not links or world.scheduler.now_s > actions.end_s:
+            if not links or simulation.scheduler.now_s > actions.end_s:
                 break
         await actions.last(0.0, 1.2)
         actions.mend(fallen)
-        world.network.release()
-        if world.network.weather is weather:
-            world.network.weather = Weather()
+        simulation.network.release()
+        if simulation.network.weather is weather:
+            simulation.network.weather = Weather()
 
     async def _delay_answers(self, leader: Voter) -> None:
         """Hold answers to it from now on, until the network is asked to release them."""
         late = [link for link in self._actions.links() if link[1] == leader.node_id]
-        self._world.network.hold(late)
+        self._simulation.network.hold(late)
         await self._actions.last(0.0, 0.25)
-        self._world.network.pass_on(late)
+        self._simulation.network.pass_on(late)
 
     async def _fall(
         self,
@@ -122,15 +122,15 @@ class ElectionFaults:
         high_s: float,
     ) -> tuple[list[Link], int]:
         """Cut off the next leader: at its first word, at its first commit, or soon after."""
-        actions, world = self._actions, self._world
-        known = max(world.checks.wire.leader_by_term, default=0)
+        actions, simulation = self._actions, self._simulation
+        known = max(simulation.checks.wire.leader_by_term, default=0)
         first_commits: dict[int, int] = {}
         cut: list[Link] = []
 
         def cut_off(message: RaftMessage) -> None:
             if not cut:
                 cut.extend(actions.links_between([message.sender_id]))
-                world.network.cut(cut)
+                simulation.network.cut(cut)
 
         def falls(message: RaftMessage) -> bool:
             if not _is_leaders(message, known):
@@ -148,7 +148,7 @@ class ElectionFaults:
         cut_off(heard)
         actions.count("isolate", f"n{heard.sender_id}")
         if actions.happens(0.25):
-            await self._strike_shortly(world.voters[heard.sender_id])
+            await self._strike_shortly(simulation.voters[heard.sender_id])
         return cut, heard.sender_id
 
     async def _hoard(self) -> None:
@@ -156,8 +156,8 @@ class ElectionFaults:
 
         Or with its successor's words waiting for it, having slept through the election.
         """
-        actions, world = self._actions, self._world
-        leader = world.leader()
+        actions, simulation = self._actions, self._simulation
+        leader = simulation.leader()
         if leader is None or leader.driver is None:
             return
         is_asleep, is_succeeded = actions.happens(0.5), actions.happens(0.6)
@@ -165,11 +165,11 @@ class ElectionFaults:
         actions.count("isolate", leader.name)
         term = leader.driver.term
         links = actions.links_between([leader.node_id])
-        world.network.cut(links)
+        simulation.network.cut(links)
         actions.flood(leader, actions.random.randrange(5, 40))
         await actions.last(0.03, 0.15)
         if is_asleep:
-            world.pause(leader)
+            simulation.pause(leader)
         if not is_succeeded:
             actions.mend(links)
         heard = await actions.hear(
@@ -180,18 +180,18 @@ class ElectionFaults:
         gone: list[Link] = []
         if heard is not None and is_succeeded:
             gone = actions.links_between([heard.sender_id])
-            world.network.cut(gone)
+            simulation.network.cut(gone)
             actions.mend(links)
         elif is_succeeded:
             actions.mend(links)
-        world.resume(leader)
+        simulation.resume(leader)
         await actions.last(0.8, 2.0)
         actions.mend(gone)
 
     async def _wiped_at_election(self) -> None:
         """Form a second majority when the common voter has elected the first and lost its disk."""
-        actions, world = self._actions, self._world
-        leader = world.leader()
+        actions, simulation = self._actions, self._simulation
+        leader = simulation.leader()
         if leader is None or leader.driver is None:
             return
         term, node_ids = leader.driver.term, actions.shuffled()
@@ -200,11 +200,11 @@ class ElectionFaults:
         actions.count("wiped_at_election", f"{sorted(first)} without {leader.name}")
         actions.count("partition", f"{sorted(first)} from the others")
         cuts = [actions.links_between(first)]
-        world.network.cut(cuts[0])
+        simulation.network.cut(cuts[0])
 
         def cut_off(message: RaftMessage) -> None:
             cuts.append(actions.links_between([message.sender_id]))
-            world.network.cut(cuts[-1])
+            simulation.network.cut(cuts[-1])
 
         heard = await actions.hear(
             lambda message: _is_leaders(message, term),
@@ -219,19 +219,19 @@ class ElectionFaults:
     async def _wipe_one(
         self, leader: Voter, first: list[int], elected: int, cuts: list[list[Link]]
     ) -> None:
-        actions, world = self._actions, self._world
+        actions, simulation = self._actions, self._simulation
         others = [node_id for node_id in first if node_id != elected]
         if not others:
             return
-        victim = world.voters[actions.one_of(others)]
+        victim = simulation.voters[actions.one_of(others)]
         if not actions.may_wipe(victim):
             return
         actions.wipe(victim)
         cuts.append(actions.links_between([i for i in first if i != victim.node_id]))
-        world.network.cut(cuts[-1])
+        simulation.network.cut(cuts[-1])
         actions.mend(cuts.pop(0))
         await actions.last(0.0, 0.02)
-        world.start(victim)
+        simulation.start(victim)
         actions.flood(leader, actions.random.randrange(1, 10))
         await actions.last(0.2, 1.0)
 
@@ -240,34 +240,34 @@ class ElectionFaults:
 
         Answers given before that are on their way for as long.
         """
-        actions, world = self._actions, self._world
-        leader = world.leader()
+        actions, simulation = self._actions, self._simulation
+        leader = simulation.leader()
         if leader is None:
             return
         first = actions.bare_majority(leader.node_id)
-        victim = world.voters[actions.one_of(first[1:])]
+        victim = simulation.voters[actions.one_of(first[1:])]
         friends = [node_id for node_id in first if node_id != victim.node_id]
-        behind = [node_id for node_id in world.voters if node_id not in first]
+        behind = [node_id for node_id in simulation.voters if node_id not in first]
         actions.count("relapse", f"{sorted(first)}, then {sorted([victim.node_id, *behind])}")
         links = actions.links_between(friends, behind)
-        world.network.cut(links)
+        simulation.network.cut(links)
         await actions.last(0.0, 0.6)
         late = [(node_id, leader.node_id) for node_id in first[1:] if actions.happens(0.5)]
-        world.network.hold(late)
+        simulation.network.hold(late)
         actions.flood(leader, actions.random.randrange(1, 50))
         await actions.last(0.02, 0.15)
         if actions.may_wipe(victim):
             actions.wipe(victim)
-            world.network.pass_on([(victim.node_id, leader.node_id)])
+            simulation.network.pass_on([(victim.node_id, leader.node_id)])
             await actions.last(0.0, 0.03)
-            world.start(victim)
+            simulation.start(victim)
             most = actions.random.randrange(1, 8) if actions.happens(0.5) else ANSWERS_MAX
             await self._hear_answers(victim, most)
-        world.network.release()
+        simulation.network.release()
         await actions.last(0.0, 0.01)
         actions.count("partition", f"{sorted(friends)} from the others")
         between = actions.links_between(friends)
-        world.network.cut(between)
+        simulation.network.cut(between)
         await actions.last(0.8, 2.0)
         actions.mend(between)
         actions.mend(links)

@@ -22,7 +22,7 @@ from tidelog.simulation.raft.election_faults import ElectionFaults
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Weather
 from tidelog.simulation.raft.overload import Overload
-from tidelog.simulation.raft.world import DIRECTORY, WAL_PATH, Voter, World
+from tidelog.simulation.raft.simulation import DIRECTORY, WAL_PATH, RaftSimulation, Voter
 
 PLAN = Plan(kinds_min=4, kinds_max=None, gap=Span(0.1, 1.3))
 OFTEN = 3
@@ -49,10 +49,10 @@ Act = Callable[[], Awaitable[None]]
 class Faults:
     """Strikes until `stop`; then `heal` takes all back."""
 
-    def __init__(self, world: World, random: SeededRandom, *, seed: int) -> None:
-        self._world = world
+    def __init__(self, simulation: RaftSimulation, random: SeededRandom, *, seed: int) -> None:
+        self._simulation = simulation
         self._random = random
-        self._actions = FaultActions(world, random)
+        self._actions = FaultActions(simulation, random)
         acts = ElectionFaults(self._actions).kinds | Overload(self._actions).kinds
         self._alone: dict[str, Kind[Act]] = {
             name: Kind(name, act, weight=OFTEN) for name, act in acts.items()
@@ -84,15 +84,17 @@ class Faults:
         ]
 
     async def strike_until(self, end_s: float) -> None:
-        """Strike again and again, sometimes while other faults last; on the world's loop."""
+        """Strike again and again, sometimes while other faults last; on the simulation's loop."""
         self._actions.end_s = end_s
-        world = self._world
+        simulation = self._simulation
         await strike_repeatedly(
             self._random,
             self._used,
             self._begin,
             gap=PLAN.gap,
-            is_over=lambda: world.scheduler.now_s >= end_s or bool(world.findings.violations),
+            is_over=lambda: (
+                simulation.scheduler.now_s >= end_s or bool(simulation.findings.violations)
+            ),
         )
 
     async def _begin(self, kind: Kind[Act]) -> None:
@@ -105,25 +107,25 @@ class Faults:
     async def heal(self) -> None:
         """Let all faults that last end, then let every voter run."""
         await asyncio.gather(*self._tasks)
-        for voter in self._world.voters.values():
+        for voter in self._simulation.voters.values():
             voter.disk.faults.heal()
             voter.disk.capacity_bytes = None
             voter.has_disk_error = False
-            self._world.resume(voter)
-            self._world.start(voter)
+            self._simulation.resume(voter)
+            self._simulation.start(voter)
         if self._actions.happens(LAST_WIPE_PROBABILITY):
             await self._wipe_last()
 
     async def _wipe_last(self) -> None:
         """When nothing else happens any more, a follower with a new disk gets everything back."""
         await self._actions.last(1.0, 2.0)
-        leader = self._world.leader()
-        followers = [voter for voter in self._world.voters.values() if voter is not leader]
+        leader = self._simulation.leader()
+        followers = [voter for voter in self._simulation.voters.values() if voter is not leader]
         victim = self._actions.one_of(followers)
         if leader is not None and self._actions.may_wipe(victim):
             self._actions.wipe(victim)
             await self._actions.last(0.0, 0.3)
-            self._world.start(victim)
+            self._simulation.start(victim)
 
     def _draw_kinds(self, table: list[Kind[Act]], seed: int) -> list[Kind[Act]]:
         alone = self._alone.get(FOCUS[seed % len(FOCUS)])
@@ -149,15 +151,15 @@ class Faults:
         What the first one committed or voted, the second knows from that voter alone.
         """
         for _ in range(self._random.randrange(1, 4)):
-            if self._is_shifting or self._world.scheduler.now_s > self._actions.end_s:
+            if self._is_shifting or self._simulation.scheduler.now_s > self._actions.end_s:
                 return
             self._is_shifting = True
             first = self._actions.bare_majority(self._actions.victim().node_id)
             overlap = first[self._random.randrange(0, len(first))]
-            second = [node_id for node_id in self._world.voters if node_id not in first]
+            second = [node_id for node_id in self._simulation.voters if node_id not in first]
             self._actions.count("shift", f"{sorted(first)}, then {sorted([overlap, *second])}")
             await self._actions.cut(self._actions.links_between(first), 0.2, 1.5)
-            struck = asyncio.create_task(self._strike_overlap(self._world.voters[overlap]))
+            struck = asyncio.create_task(self._strike_overlap(self._simulation.voters[overlap]))
             await self._actions.cut(self._actions.links_between([overlap, *second]), 0.5, 2.5)
             await struck
             self._is_shifting = False
@@ -165,13 +167,13 @@ class Faults:
     async def _strike_overlap(self, voter: Voter) -> None:
         match self._random.randrange(0, 5):
             case 0:
-                self._world.kill(voter)
+                self._simulation.kill(voter)
             case 1 | 2:
-                self._world.crash(voter)
+                self._simulation.crash(voter)
             case 3 if self._actions.may_wipe(voter):
                 self._actions.wipe(voter)
         await self._actions.last(0.0, 0.3)
-        self._world.start(voter)
+        self._simulation.start(voter)
 
     async def _isolate(self) -> None:
         victim = self._actions.victim().node_id
@@ -180,7 +182,7 @@ class Faults:
 
     async def _one_way(self) -> None:
         victim = self._actions.victim().node_id
-        others = [node_id for node_id in self._world.voters if node_id != victim]
+        others = [node_id for node_id in self._simulation.voters if node_id != victim]
         match self._random.randrange(0, 3):
             case 0:
                 links = [(victim, other) for other in others]
@@ -188,12 +190,12 @@ class Faults:
                 links = [(other, victim) for other in others]
             case _:
                 links = [(victim, others[self._random.randrange(0, len(others))])]
-        self._world.findings.coverage["one_way"] += 1
+        self._simulation.findings.coverage["one_way"] += 1
         self._actions.count("one_way", " ".join(f"n{source}>n{target}" for source, target in links))
         await self._actions.cut(links)
 
     async def _storm(self) -> None:
-        network = self._world.network
+        network = self._simulation.network
         weather = Weather(
             loss=self._random.uniform(0, 0.25),
             repeat=self._random.uniform(0, 0.3),
@@ -205,7 +207,7 @@ class Faults:
         await self._actions.last(0.3, 3.0)
         if network.weather is weather:
             network.weather = Weather()
-            self._world.timeline.note("fault", "the storm is over")
+            self._simulation.timeline.note("fault", "the storm is over")
 
     # Processes
 
@@ -214,23 +216,23 @@ class Faults:
         if not victim.is_running:
             return
         self._actions.count("pause", victim.name)
-        self._world.findings.coverage["pauses"] += 1
-        self._world.pause(victim)
+        self._simulation.findings.coverage["pauses"] += 1
+        self._simulation.pause(victim)
         await self._actions.last(0.05, 3.0)
-        self._world.resume(victim)
+        self._simulation.resume(victim)
 
     async def _kill(self) -> None:
         victim = self._actions.victim()
         if victim.loop is not None:
             self._actions.count("kill", victim.name)
-            self._world.kill(victim)
+            self._simulation.kill(victim)
             await self._actions.start_later(victim)
 
     async def _crash(self) -> None:
         victim = self._actions.victim()
         if victim.loop is not None:
             self._actions.count("crash", victim.name)
-            self._world.crash(victim)
+            self._simulation.crash(victim)
             await self._actions.start_later(victim)
 
     async def _crash_at_write(self) -> None:
@@ -265,18 +267,18 @@ class Faults:
             await self._actions.last(0.0, 0.1)
             await self._actions.start(victim)
             await self._actions.last(0.02, 0.6)
-            self._world.crash(victim)
+            self._simulation.crash(victim)
             await self._actions.start_later(victim)
 
     async def _restart_all(self) -> None:
         is_lossy = self._random.random() < 0.5
         self._actions.count("restart_all", "power" if is_lossy else "kill -9")
-        for voter in self._world.voters.values():
+        for voter in self._simulation.voters.values():
             if voter.loop is not None:
-                (self._world.crash if is_lossy else self._world.kill)(voter)
+                (self._simulation.crash if is_lossy else self._simulation.kill)(voter)
         for node_id in self._actions.shuffled():
             await self._actions.last(0.0, 0.3)
-            self._world.start(self._world.voters[node_id])
+            self._simulation.start(self._simulation.voters[node_id])
 
     async def _wipe(self) -> None:
         victim = self._actions.victim()
@@ -292,7 +294,9 @@ class Faults:
         self._actions.count("slow_disk", f"{victim.name}: {latency_s:.3f} s a sync")
         victim.disk.slow_down(latency_s)
         await self._actions.last(0.5, 4.0)
-        victim.disk.slow_down(self._random.uniform(0.0001, self._world.config.sync_latency_s_max))
+        victim.disk.slow_down(
+            self._random.uniform(0.0001, self._simulation.config.sync_latency_s_max)
+        )
 
     async def _disk_error(self) -> None:
         victim = self._actions.victim()
@@ -317,10 +321,10 @@ class Faults:
             await self._actions.last(0.3, 4.0)
             victim.disk.capacity_bytes = None
             victim.has_disk_error = False
-            self._world.start(victim)
+            self._simulation.start(victim)
 
     async def _clock_drift(self) -> None:
         victim = self._actions.victim()
         rate = self._random.uniform(0.6, 1.6)
         self._actions.count("clock_drift", f"{victim.name}: {rate:.2f}")
-        self._world.drift(victim, rate)
+        self._simulation.drift(victim, rate)

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from tidelog.simulation.raft.chosen_leaders import ELECTION_S_MAX, ChosenLeaders
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Link
+from tidelog.simulation.raft.simulation import Voter
 from tidelog.simulation.raft.workload import KEYS, Client
-from tidelog.simulation.raft.world import Voter
 
 READS_MIN, READS_MAX = 15, 40
 
@@ -21,7 +21,7 @@ class LateWords:
         self._actions = actions
         self._leaders = leaders
         self._witness = witness
-        self._world = actions.world
+        self._simulation = actions.simulation
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "late_answers": self._late_answers,
             "late_votes": self._late_votes,
@@ -32,13 +32,13 @@ class LateWords:
 
         They are as many as the rounds of its reads, and come while it still believes to lead.
         """
-        voter = self._leaders.another(self._world.leader())
+        voter = self._leaders.another(self._simulation.leader())
         self._actions.count("late_answers", voter.name)
         if not await self._leaders.leads(voter):
             return
-        self._world.network.copy(self._links_to(voter))
+        self._simulation.network.copy(self._links_to(voter))
         await self._read_often(voter)
-        self._world.network.copy_no_more()
+        self._simulation.network.copy_no_more()
         known = self._leaders.known_term
         with self._leaders.cut_off(voter):
             second = await self._leaders.next_leader(known)
@@ -57,12 +57,12 @@ class LateWords:
         await asyncio.gather(*reads)
 
     async def _hear_again(self, voter: Voter) -> None:
-        world = self._world
-        end_s = world.scheduler.now_s + ELECTION_S_MAX
-        while world.scheduler.now_s < end_s and world.leader() in (voter, None):
+        simulation = self._simulation
+        end_s = simulation.scheduler.now_s + ELECTION_S_MAX
+        while simulation.scheduler.now_s < end_s and simulation.leader() in (voter, None):
             await self._actions.last(0.02, 0.1)
-            world.network.repeat_copies()
-        newest = world.leader()
+            simulation.network.repeat_copies()
+        newest = simulation.leader()
         if newest is None or newest is voter:
             return
         for _ in range(3):
@@ -71,16 +71,16 @@ class LateWords:
             reading = asyncio.create_task(self._witness.ask("read", key, voter))
             for _ in range(3):
                 await self._actions.last(0.003, 0.02)
-                world.network.repeat_copies()
+                simulation.network.repeat_copies()
             await reading
 
     async def _late_votes(self) -> None:
         """Votes of one term arrive when their candidate stands in the next, and nobody hears it."""
-        world, leader = self._world, self._world.leader()
+        simulation, leader = self._simulation, self._simulation.leader()
         voter = self._leaders.another(leader)
         self._actions.count("late_votes", voter.name)
-        network, to_it = world.network, self._links_to(voter)
-        with self._leaders.cut_off(leader), self._leaders.unopposed(voter):
+        network, to_it = simulation.network, self._links_to(voter)
+        with self._leaders.cut_off(leader), self._leaders.isolate_others(voter):
             if await self._leaders.stands(voter, at_once=lambda _: network.hold(to_it)):
                 await self._actions.last(0.05, 0.2)
                 network.pass_on(to_it)

@@ -93,9 +93,9 @@ class LogChecks:
         term: int,
         commit_index: int,
         applied_index: int,
-        told_index: int = 0,
+        announced_index: int = 0,
     ) -> None:
-        """A voter stands at these indexes in `term` and told others that `told_index` is committed.
+        """Check a voter at these indexes in `term`, which announced `announced_index` as committed.
 
         Its log is as given; not all of it need be on stable storage.
         """
@@ -104,7 +104,7 @@ class LogChecks:
             self._look_at_entries(node_id, copy, log)
         copy.base_index = log.base_index
         self._look_at_indexes(node_id, copy, commit_index, applied_index)
-        committed_index = max(commit_index, told_index)
+        committed_index = max(commit_index, announced_index)
         if committed_index > copy.checked_index:
             self._look_at_committed(node_id, copy, log, term=term, up_to=committed_index)
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Weather
-from tidelog.simulation.raft.world import WAL_PATH, Voter
+from tidelog.simulation.raft.simulation import WAL_PATH, Voter
 
 SYNC_S_MIN, SYNC_S_MAX = 0.2, 2.0
 ABSENT_S_MIN, ABSENT_S_MAX = 0.2, 3.0
@@ -25,7 +25,7 @@ class Overload:
 
     def __init__(self, actions: FaultActions) -> None:
         self._actions = actions
-        self._world = actions.world
+        self._simulation = actions.simulation
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "slow_majority": self._slow_majority,
             "starved": self._starved,
@@ -36,15 +36,15 @@ class Overload:
 
     async def _slow_majority(self) -> None:
         """The disks of all, or of a majority, take 0.2 to 2 s a sync; power may go meanwhile."""
-        actions, world = self._actions, self._world
-        everyone = list(world.voters.values())
+        actions, simulation = self._actions, self._simulation
+        everyone = list(simulation.voters.values())
         victims = everyone if actions.happens(0.5) else self._majority()
         latency_s = actions.random.uniform(SYNC_S_MIN, SYNC_S_MAX)
         actions.count("slow_majority", f"{[voter.name for voter in victims]}: {latency_s:.2f} s")
         for voter in victims:
             voter.disk.slow_down(latency_s * actions.random.uniform(0.5, 1.0))
-        end_s = world.scheduler.now_s + actions.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
-        while world.scheduler.now_s < end_s:
+        end_s = simulation.scheduler.now_s + actions.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
+        while simulation.scheduler.now_s < end_s:
             await actions.last(0.2, 1.5)
             if actions.happens(CRASH_PROBABILITY):
                 victim = actions.victim()
@@ -52,27 +52,29 @@ class Overload:
                 await actions.last(0.0, 0.3)
                 await self._crash(victim)  # most likely within a sync of many sectors
         for voter in everyone:
-            voter.disk.slow_down(actions.random.uniform(0.0001, world.config.sync_latency_s_max))
+            voter.disk.slow_down(
+                actions.random.uniform(0.0001, simulation.config.sync_latency_s_max)
+            )
 
     async def _starved(self) -> None:
         """Some voters, perhaps all, get no CPU for 0.2 to 3 s, again and again."""
-        actions, world = self._actions, self._world
-        victims = list(world.voters.values()) if actions.happens(0.5) else [actions.victim()]
+        actions, simulation = self._actions, self._simulation
+        victims = list(simulation.voters.values()) if actions.happens(0.5) else [actions.victim()]
         actions.count("starved", f"{[voter.name for voter in victims]}")
-        end_s = world.scheduler.now_s + actions.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
+        end_s = simulation.scheduler.now_s + actions.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
         await asyncio.gather(*(self._starve(voter, end_s) for voter in victims))
 
     async def _starve(self, voter: Voter, end_s: float) -> None:
-        while self._world.scheduler.now_s < end_s:
+        while self._simulation.scheduler.now_s < end_s:
             await self._actions.last(0.01, 0.3)
             if voter.is_running:
-                self._world.pause(voter)
+                self._simulation.pause(voter)
                 await self._actions.last(ABSENT_S_MIN, ABSENT_S_MAX)
-                self._world.resume(voter)
+                self._simulation.resume(voter)
 
     async def _late_messages(self) -> None:
         """Messages take longer than all time-outs."""
-        actions, network = self._actions, self._world.network
+        actions, network = self._actions, self._simulation.network
         weather = Weather(delay_s_max=actions.random.uniform(DELAY_S_MIN, DELAY_S_MAX))
         actions.count("late_messages", f"{weather.delay_s_max:.2f} s")
         network.weather = weather
@@ -90,7 +92,7 @@ class Overload:
 
         What the failed sync covered was in memory alone, and the new process read it there.
         """
-        actions, world = self._actions, self._world
+        actions, simulation = self._actions, self._simulation
         for _ in range(actions.random.randrange(1, 4)):
             victim = actions.victim()
             if victim.is_running and not victim.has_disk_error:
@@ -102,7 +104,7 @@ class Overload:
                 await actions.wait_until_down(victim)
                 victim.disk.faults.heal()
                 victim.has_disk_error = False
-                world.start(victim)
+                simulation.start(victim)
                 await actions.last(0.05, 0.6)
                 await self._crash(victim)
             await actions.last(0.1, 0.5)
@@ -110,10 +112,10 @@ class Overload:
     async def _crash(self, voter: Voter) -> None:
         if voter.loop is not None:
             self._actions.count("crash", voter.name)
-            self._world.crash(voter)
+            self._simulation.crash(voter)
             await self._actions.last(0.0, 0.3)
-        self._world.start(voter)
+        self._simulation.start(voter)
 
     def _majority(self) -> list[Voter]:
         node_ids = self._actions.bare_majority(self._actions.victim().node_id)
-        return [self._world.voters[node_id] for node_id in node_ids]
+        return [self._simulation.voters[node_id] for node_id in node_ids]

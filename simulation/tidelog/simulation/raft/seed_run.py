@@ -1,4 +1,4 @@
-"""A seed of the Raft suite: a storm over a fresh world, a calm, a verdict.
+"""A seed of the Raft suite: a storm over a new simulation, a calm, a verdict.
 
 It owns the story of a run and what its result holds; never what strikes or what is judged.
 """
@@ -14,10 +14,10 @@ from tidelog.simulation.engine.scheduler import SimulationError
 from tidelog.simulation.raft.coverage import COVERAGE
 from tidelog.simulation.raft.faults import Faults
 from tidelog.simulation.raft.short_moments import ShortMoments, waits_for_moments
+from tidelog.simulation.raft.simulation import RaftSimulation
+from tidelog.simulation.raft.simulation_config import draw_config, for_short_moments
 from tidelog.simulation.raft.strangers import Strangers
 from tidelog.simulation.raft.workload import Workload
-from tidelog.simulation.raft.world import World
-from tidelog.simulation.raft.world_config import draw_config, for_short_moments
 from tidelog.simulation.suites.findings import Findings, SeedResult
 
 STORM_S = 17.0
@@ -43,50 +43,52 @@ def run_seed(
     config = draw_config(random.fork("config"), engine=engine, is_calm=not has_faults)
     if has_faults and waits_for_moments(seed):
         config = for_short_moments(config)
-    world = World(
+    simulation = RaftSimulation(
         random=random.fork("world"),
         config=config,
         findings=findings,
         timeline_sink=timeline_sink,
     )
-    story = _Story(world, random, seed=seed, has_faults=has_faults)
+    story = _Story(simulation, random, seed=seed, has_faults=has_faults)
     try:
-        world.scheduler.run(world.loop, story.tell())
+        simulation.scheduler.run(simulation.loop, story.run())
     except SimulationError as error:
         findings.report(type(error).__name__, str(error))
     finally:
-        world.scheduler.close()
+        simulation.scheduler.close()
     for violation in findings.violations:
-        world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
+        simulation.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
         seed=seed,
         violation=findings.violations[0] if findings.violations else None,
         faults=dict(findings.faults),
         coverage={name: findings.coverage[name] for name in COVERAGE},
         operations=story.workload.operations,
-        acknowledged=world.checks.states.acknowledged,
-        steps=world.scheduler.steps,
-        virtual_s=round(world.scheduler.now_s, 3),
-        trace_hash=world.trace.hexdigest(),
+        acknowledged=simulation.checks.states.acknowledged,
+        steps=simulation.scheduler.steps,
+        virtual_s=round(simulation.scheduler.now_s, 3),
+        trace_hash=simulation.trace.hexdigest(),
     )
 
 
 class _Story:
-    def __init__(self, world: World, random: SeededRandom, *, seed: int, has_faults: bool) -> None:
-        self.workload = Workload(world, random.fork("workload"))
-        self._world = world
-        self._faults = Faults(world, random.fork("faults"), seed=seed)
+    def __init__(
+        self, simulation: RaftSimulation, random: SeededRandom, *, seed: int, has_faults: bool
+    ) -> None:
+        self.workload = Workload(simulation, random.fork("workload"))
+        self._simulation = simulation
+        self._faults = Faults(simulation, random.fork("faults"), seed=seed)
         self._moments = ShortMoments(
-            world, random.fork("moments"), self.workload.witness(), seed=seed
+            simulation, random.fork("moments"), self.workload.witness(), seed=seed
         )
-        self._strangers = Strangers(world, random.fork("strangers"), seed=seed)
+        self._strangers = Strangers(simulation, random.fork("strangers"), seed=seed)
         self._has_faults = has_faults
 
-    async def tell(self) -> None:
-        world = self._world
-        world.timeline.note("config", str(world.config))
-        for voter in world.voters.values():
-            world.start(voter)
+    async def run(self) -> None:
+        simulation = self._simulation
+        simulation.timeline.note("config", str(simulation.config))
+        for voter in simulation.voters.values():
+            simulation.start(voter)
         looking = asyncio.create_task(self._look(), name="look")
         clients = asyncio.create_task(self.workload.run(), name="clients")
         if self._has_faults:
@@ -96,14 +98,14 @@ class _Story:
         await self._calm_down(clients)
         self.workload.is_over = True
         looking.cancel()
-        if not world.findings.violations or clients.done():
+        if not simulation.findings.violations or clients.done():
             await clients
             await self._end()
 
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
-            self._world.look_at_all()
+            self._simulation.look_at_all()
 
     async def _calm_down(self, clients: asyncio.Task[None]) -> None:
         """Clients go on until the run is long enough."""
@@ -111,29 +113,29 @@ class _Story:
             await asyncio.sleep(0.1)
 
     def _has_shown_enough(self) -> bool:
-        return self._is_long_enough() or bool(self._world.findings.violations)
+        return self._is_long_enough() or bool(self._simulation.findings.violations)
 
     def _is_long_enough(self) -> bool:
-        is_long = self._world.scheduler.now_s >= RUN_S_MIN
+        is_long = self._simulation.scheduler.now_s >= RUN_S_MIN
         return is_long and self.workload.operations >= OPERATIONS_MIN
 
     async def _end(self) -> None:
-        world = self._world
-        deadline_s = world.scheduler.now_s + CALM_S_MAX
-        while not world.is_settled() and not world.findings.violations:
-            if world.scheduler.now_s > deadline_s:
-                world.findings.report("liveness", self._unsettled())
+        simulation = self._simulation
+        deadline_s = simulation.scheduler.now_s + CALM_S_MAX
+        while not simulation.is_settled() and not simulation.findings.violations:
+            if simulation.scheduler.now_s > deadline_s:
+                simulation.findings.report("liveness", self._unsettled())
             await asyncio.sleep(0.05)
         await self.workload.read_all()
-        world.look_at_all()
+        simulation.look_at_all()
         machines = {
             node_id: voter.machine
-            for node_id, voter in world.voters.items()
+            for node_id, voter in simulation.voters.items()
             if voter.machine is not None
         }
-        world.checks.finish(machines, self.workload.history)
+        simulation.checks.finish(machines, self.workload.history)
 
     def _unsettled(self) -> str:
-        drivers = [voter.driver for voter in self._world.voters.values()]
+        drivers = [voter.driver for voter in self._simulation.voters.values()]
         found = "; ".join(str(driver.status()) for driver in drivers if driver is not None)
         return f"{CALM_S_MAX} s after the last fault: {found}"

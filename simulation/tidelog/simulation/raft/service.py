@@ -13,7 +13,7 @@ from tidelog.raft.replicated_log import NotLeaderError, ReplicatedLog
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.raft.linearizability import Operation
 from tidelog.simulation.raft.machine import Command, KeyValueMachine, Outcome
-from tidelog.simulation.raft.world import Voter, World
+from tidelog.simulation.raft.simulation import RaftSimulation, Voter
 
 PROPOSE_MS = 600
 
@@ -31,7 +31,7 @@ class Answer:
 class Service:
     """A request at one voter."""
 
-    world: World
+    simulation: RaftSimulation
     voter: Voter
     operation: Operation
     command: Command
@@ -60,7 +60,7 @@ class Service:
 
     async def _propose(self, log: ReplicatedLog, machine: KeyValueMachine) -> Outcome:
         entry = await log.propose(self.command.encode(), timeout_ms=PROPOSE_MS)
-        self.world.checks.states.on_acknowledged(entry)
+        self.simulation.checks.states.on_acknowledged(entry)
         return machine.outcomes[self.command.command_id]
 
     def _failed(self, error: TidelogError) -> Answer:
@@ -68,5 +68,5 @@ class Service:
         if error.is_outcome_unknown:
             return Answer(leader_id=leader_id)
         if self.operation.kind != "read":
-            self.world.checks.states.on_refused(self.command)
+            self.simulation.checks.states.on_refused(self.command)
         return Answer(is_refused=True, leader_id=leader_id)

@@ -17,8 +17,8 @@ from tidelog.simulation.raft.chosen_leaders import ELECTION_S_MAX, ChosenLeaders
 from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.late_words import LateWords
 from tidelog.simulation.raft.network import Link
+from tidelog.simulation.raft.simulation import WAL_PATH, RaftSimulation, Voter
 from tidelog.simulation.raft.workload import KEYS, Client
-from tidelog.simulation.raft.world import WAL_PATH, Voter, World
 from tidelog.v1.raft_pb2 import RaftMessage
 
 LAST_DIGITS = (1, 4)
@@ -42,12 +42,14 @@ def waits_for_moments(seed: int) -> bool:
 class ShortMoments:
     """Strikes as `Faults` does, which heals afterwards."""
 
-    def __init__(self, world: World, random: SeededRandom, witness: Client, *, seed: int) -> None:
+    def __init__(
+        self, simulation: RaftSimulation, random: SeededRandom, witness: Client, *, seed: int
+    ) -> None:
         self.are_awaited = waits_for_moments(seed)
-        self._world = world
+        self._simulation = simulation
         self._random = random
         self._witness = witness
-        self._actions = FaultActions(world, random)
+        self._actions = FaultActions(simulation, random)
         self._leaders = ChosenLeaders(self._actions)
         late = LateWords(self._actions, self._leaders, witness)
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
@@ -59,12 +61,12 @@ class ShortMoments:
         }
 
     async def strike_until(self, end_s: float) -> None:
-        """Each kind once, then each again, in any order; on the world's loop."""
+        """Each kind once, then each again, in any order; on the simulation's loop."""
         self._actions.end_s = end_s
         left: list[str] = []
-        while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
+        while self._simulation.scheduler.now_s < end_s and not self._simulation.findings.violations:
             await self._actions.last(0.1, 0.5)
-            if self._world.leader() is None:
+            if self._simulation.leader() is None:
                 continue
             left = left or list(self.kinds)
             await self.kinds[left.pop(self._random.randrange(0, len(left)))]()
@@ -74,7 +76,7 @@ class ShortMoments:
 
         The next one is asked at once, and its first entry takes long to be stored.
         """
-        world, leader = self._world, self._world.leader()
+        simulation, leader = self._simulation, self._simulation.leader()
         if leader is None or leader.driver is None:
             return
         self._actions.count("early_reads", leader.name)
@@ -82,9 +84,9 @@ class ShortMoments:
         links = self._actions.links_between([leader.node_id])
         writing = asyncio.create_task(self._witness.ask("write", self._any_key(), leader))
         heard = await self._actions.hear(
-            lambda message: _tells_commit(message, leader, above=commit_index),
+            lambda message: _announces_commit(message, leader, above=commit_index),
             within_s=0.6,
-            at_once=lambda _: world.network.cut(links),
+            at_once=lambda _: simulation.network.cut(links),
         )
         await writing
         if heard is not None:
@@ -98,12 +100,12 @@ class ShortMoments:
         self._speed_up_all()
 
     def _slow_down_all(self) -> None:
-        for voter in self._world.voters.values():
+        for voter in self._simulation.voters.values():
             voter.disk.slow_down(self._random.uniform(SLOW_S_MIN, SLOW_S_MAX))
 
     def _speed_up_all(self) -> None:
-        most_s = self._world.config.sync_latency_s_max
-        for voter in self._world.voters.values():
+        most_s = self._simulation.config.sync_latency_s_max
+        for voter in self._simulation.voters.values():
             voter.disk.slow_down(self._random.uniform(0.0001, most_s))
 
     async def _overslept(self) -> None:
@@ -111,16 +113,16 @@ class ShortMoments:
 
         It hears of its end and of the commit in the same breath.
         """
-        world, leader = self._world, self._world.leader()
+        simulation, leader = self._simulation, self._simulation.leader()
         if leader is None:
             return
         self._actions.count("overslept", leader.name)
         known = self._leaders.known_term
-        world.drift(leader, SLEEPY_RATE)
+        simulation.drift(leader, SLEEPY_RATE)
         links = self._actions.links_between([leader.node_id])
         to_it = [link for link in links if link[1] == leader.node_id]
         from_it = [link for link in links if link[0] == leader.node_id]
-        world.network.cut(links)
+        simulation.network.cut(links)
         asked = await self._actions.hear(
             lambda message: message.HasField("request_vote") and message.term > known,
             within_s=ELECTION_S_MAX,
@@ -128,17 +130,17 @@ class ShortMoments:
         if asked is not None:
             self._actions.flood(leader, self._random.randrange(5, 20))
             await self._actions.last(0.003, 0.01)
-            world.pause(leader)
+            simulation.pause(leader)
         self._actions.mend(to_it)
         if asked is not None:
-            await self._commit_told(leader, known)
+            await self._wait_for_commit(leader, known)
             await self._actions.last(0.005, 0.03)
-            world.resume(leader)
+            simulation.resume(leader)
             await self._actions.last(0.05, 0.3)
         self._actions.mend(from_it)
-        world.drift(leader, self._random.uniform(0.97, 1.03))
+        simulation.drift(leader, self._random.uniform(0.97, 1.03))
 
-    async def _commit_told(self, sleeper: Voter, known_term: int) -> None:
+    async def _wait_for_commit(self, sleeper: Voter, known_term: int) -> None:
         """Wait until a later leader reported a commit of its own term to this voter."""
         first: dict[int, int] = {}
 
@@ -156,7 +158,7 @@ class ShortMoments:
 
         Then it falls, and one leads that has neither.
         """
-        first = self._world.leader()
+        first = self._simulation.leader()
         if first is None:
             return
         self._actions.count("own_term_withheld", first.name)
@@ -167,16 +169,18 @@ class ShortMoments:
 
             def cut_off(message: RaftMessage) -> None:
                 links.extend(self._actions.links_between([message.sender_id]))
-                self._world.network.cut(links)
+                self._simulation.network.cut(links)
 
             second = await self._leaders.next_leader(known, at_once=cut_off)
         if second is not None:
             await self._actions.last(0.02, 0.1)
-            with _listening(self._world, withheld := _OwnTermWithheld(self._world, first)):
+            with _listening(
+                self._simulation, withheld := _OwnTermWithheld(self._simulation, first)
+            ):
                 has_led = await self._leaders.leads(first)
                 await self._actions.last(0.05, 0.3)
             fallen = self._actions.links_between([first.node_id])
-            self._world.network.cut(fallen)
+            self._simulation.network.cut(fallen)
             self._actions.mend(withheld.links)
             self._actions.mend(links)
             if has_led:
@@ -189,7 +193,7 @@ class ShortMoments:
             leader = await self._wait_for_leader()
             if leader is None:
                 return
-            everyone = list(self._world.voters.values())
+            everyone = list(self._simulation.voters.values())
             for voter in everyone:
                 voter.disk.slow_down(self._random.uniform(TORN_S_MIN, TORN_S_MAX))
             count = self._random.randrange(COMMANDS_MIN, COMMANDS_MAX)
@@ -197,18 +201,18 @@ class ShortMoments:
             await self._wait_for_torn(everyone)
             self._actions.count("torn_syncs", "power")
             for voter in everyone:
-                self._world.crash(voter)
+                self._simulation.crash(voter)
             self._speed_up_all()
             for voter in everyone:
                 await self._actions.last(0.0, 0.05)
-                self._world.start(voter)
+                self._simulation.start(voter)
 
     async def _wait_for_leader(self) -> Voter | None:
         for _ in range(20):
-            if self._world.leader() is not None:
+            if self._simulation.leader() is not None:
                 break
             await asyncio.sleep(0.1)
-        return self._world.leader()
+        return self._simulation.leader()
 
     async def _wait_for_torn(self, voters: list[Voter]) -> None:
         """Until most are in the midst of a sync that a crash tears; not for ever."""
@@ -225,12 +229,12 @@ class ShortMoments:
 class _OwnTermWithheld:
     """Cuts each link of a leader when the first entry of its new term would be taken there."""
 
-    def __init__(self, world: World, leader: Voter) -> None:
+    def __init__(self, simulation: RaftSimulation, leader: Voter) -> None:
         self.links: list[Link] = []
-        self._world = world
+        self._simulation = simulation
         self._leader = leader
         self._term = 0 if leader.driver is None else leader.driver.term
-        self._told: set[int] = set()
+        self._receivers: set[int] = set()
         """Voters to which older entries are on their way."""
 
     def __call__(self, message: RaftMessage) -> None:
@@ -240,21 +244,23 @@ class _OwnTermWithheld:
             return
         link = message.sender_id, message.receiver_id
         if message.term not in terms:
-            self._told.add(message.receiver_id)
-        elif link not in self.links and (len(terms) > 1 or message.receiver_id in self._told):
+            self._receivers.add(message.receiver_id)
+        elif link not in self.links and (len(terms) > 1 or message.receiver_id in self._receivers):
             self.links.append(link)
-            self._world.network.cut([link])
+            self._simulation.network.cut([link])
 
 
 @contextmanager
-def _listening(world: World, listener: Callable[[RaftMessage], None]) -> Iterator[None]:
-    world.listeners.append(listener)
+def _listening(
+    simulation: RaftSimulation, listener: Callable[[RaftMessage], None]
+) -> Iterator[None]:
+    simulation.listeners.append(listener)
     try:
         yield
     finally:
-        world.listeners.remove(listener)
+        simulation.listeners.remove(listener)
 
 
-def _tells_commit(message: RaftMessage, leader: Voter, *, above: int) -> bool:
+def _announces_commit(message: RaftMessage, leader: Voter, *, above: int) -> bool:
     is_its_own: bool = message.sender_id == leader.node_id
     return is_its_own and message.append_entries.commit_index > above

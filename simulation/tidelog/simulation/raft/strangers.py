@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 
-from tidelog.chaos.workloads.forged_raft import Aim, alike, leap
+from tidelog.chaos.workloads.forged_raft import Aim, imitate, leap
 from tidelog.core.chance import SeededRandom
 from tidelog.raft.log_origin import term_start
-from tidelog.simulation.raft.world import Voter, World
-from tidelog.simulation.raft.world_config import CLUSTER_ID
+from tidelog.simulation.raft.simulation import RaftSimulation, Voter
+from tidelog.simulation.raft.simulation_config import CLUSTER_ID
 from tidelog.v1.raft_pb2 import RaftMessage
 
 FOREIGN_ID = "foreign"
@@ -28,18 +28,18 @@ LEAPS_MAX = 3
 class Strangers:
     """Sends until stopped; there is nothing to heal."""
 
-    def __init__(self, world: World, random: SeededRandom, *, seed: int) -> None:
-        self._world = world
+    def __init__(self, simulation: RaftSimulation, random: SeededRandom, *, seed: int) -> None:
+        self._simulation = simulation
         self._random = random
         self._are_there = seed % EVERY == 1
         self._leaps = 0
 
     async def speak_until(self, end_s: float) -> None:
-        """Send messages in a loop; on the world's loop."""
-        while self._are_there and self._world.scheduler.now_s < end_s:
+        """Send messages in a loop; on the simulation's loop."""
+        while self._are_there and self._simulation.scheduler.now_s < end_s:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
-            heard = [voter for voter in self._world.voters.values() if voter.is_running]
-            if heard and not self._world.findings.violations:
+            heard = [voter for voter in self._simulation.voters.values() if voter.is_running]
+            if heard and not self._simulation.findings.violations:
                 self._speak(heard[self._random.randrange(0, len(heard))])
 
     def _speak(self, voter: Voter) -> None:
@@ -49,14 +49,14 @@ class Strangers:
         aim = self._aim(voter, cluster_id=FOREIGN_ID if kind == "stranger" else CLUSTER_ID)
         match kind:
             case "stranger":
-                message = alike(aim, self._random, first=term_start(CLUSTER_ID))
+                message = imitate(aim, self._random, first=term_start(CLUSTER_ID))
             case "mixed_up":
-                message = alike(aim, self._random, first=term_start(FOREIGN_ID))
+                message = imitate(aim, self._random, first=term_start(FOREIGN_ID))
             case _:
                 self._leaps += 1
                 message = leap(aim, self._random)
-        self._world.findings.faults[kind] += 1
-        self._world.note(voter, f"hears a {kind} as n{aim.sender_id}")
+        self._simulation.findings.faults[kind] += 1
+        self._simulation.note(voter, f"hears a {kind} as n{aim.sender_id}")
         self._deliver(voter, message)
 
     def _aim(self, voter: Voter, *, cluster_id: str) -> Aim:
@@ -64,7 +64,7 @@ class Strangers:
         assert driver is not None
         assert driver.storage is not None
         wal = driver.storage.wal
-        others = [one for one in self._world.voters.values() if one is not voter]
+        others = [one for one in self._simulation.voters.values() if one is not voter]
         sender = others[self._random.randrange(0, len(others))]
         return Aim(
             cluster_id=cluster_id,
@@ -83,7 +83,7 @@ class Strangers:
 
         def arrive() -> None:
             if message.cluster_id == CLUSTER_ID:
-                self._world.on_delivered(voter.node_id, message)
+                self._simulation.on_delivered(voter.node_id, message)
             driver.on_message(message.sender_id, message)
 
         loop.call_soon(arrive)

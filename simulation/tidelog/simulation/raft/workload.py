@@ -15,7 +15,7 @@ from tidelog.core.chance import SeededRandom
 from tidelog.simulation.raft.linearizability import Operation
 from tidelog.simulation.raft.machine import Command
 from tidelog.simulation.raft.service import Answer, Service
-from tidelog.simulation.raft.world import Voter, World
+from tidelog.simulation.raft.simulation import RaftSimulation, Voter
 
 KEYS = 5
 CLIENTS = 5
@@ -37,29 +37,29 @@ Kind = Literal["read", "write", "compare-and-set"]
 class Workload:
     """Clients and the history of what they saw."""
 
-    def __init__(self, world: World, random: SeededRandom) -> None:
+    def __init__(self, simulation: RaftSimulation, random: SeededRandom) -> None:
         self.history: list[Operation] = []
         """Operations that may have happened, in the order of the calls' ends."""
         self.operations = 0
         """Begun, whatever their end."""
         self.is_over = False
-        self._world = world
+        self._simulation = simulation
         self._random = random
         self._events = 0
 
     async def run(self) -> None:
-        """Until `is_over`; on the world's loop."""
+        """Until `is_over`; on the simulation's loop."""
         async with asyncio.TaskGroup() as group:
             for number in range(CLIENTS):
                 random = self._random.fork(f"client-{number}")
-                client = Client(f"client-{number}", self, self._world, random)
+                client = Client(f"client-{number}", self, self._simulation, random)
                 group.create_task(client.run(), name=client.name)
-            comparer = Client("comparer", self, self._world, self._random.fork("comparer"))
+            comparer = Client("comparer", self, self._simulation, self._random.fork("comparer"))
             group.create_task(comparer.compare_leaders(), name=comparer.name)
 
     def witness(self) -> Client:
         """A client that asks only when it is told to; what it sees counts like all the others'."""
-        return Client("witness", self, self._world, self._random.fork("witness"))
+        return Client("witness", self, self._simulation, self._random.fork("witness"))
 
     def next_event(self) -> int:
         """The next place in the order of all calls and ends."""
@@ -68,7 +68,7 @@ class Workload:
 
     async def read_all(self) -> None:
         """Read every key once, in the calm at the end."""
-        client = Client("reader", self, self._world, self._random.fork("reader"))
+        client = Client("reader", self, self._simulation, self._random.fork("reader"))
         for key in range(KEYS):
             await client.do("read", key)
 
@@ -76,10 +76,12 @@ class Workload:
 class Client:
     """A client: operations of its own choice, one at a time."""
 
-    def __init__(self, name: str, workload: Workload, world: World, random: SeededRandom) -> None:
+    def __init__(
+        self, name: str, workload: Workload, simulation: RaftSimulation, random: SeededRandom
+    ) -> None:
         self.name = name
         self._workload = workload
-        self._world = world
+        self._simulation = simulation
         self._random = random
         self._leader_id: int | None = None
         self._last_found: dict[int, int | None] = {}
@@ -97,7 +99,7 @@ class Client:
         """
         while not self._workload.is_over:
             await asyncio.sleep(self._random.uniform(0, COMPARE_S_MAX))
-            leaders = self._world.leaders()
+            leaders = self._simulation.leaders()
             if len(leaders) > 1:
                 key = self._random.randrange(0, KEYS)
                 await self.ask("write", key, leaders[-1])
@@ -136,7 +138,7 @@ class Client:
         self._write_down(operation, answer)
 
     def _write_down(self, operation: Operation, answer: Answer) -> None:
-        coverage = self._world.findings.coverage
+        coverage = self._simulation.findings.coverage
         is_counted = answer.outcome is not None or (
             operation.kind != "read" and not answer.is_refused
         )
@@ -147,7 +149,7 @@ class Client:
         if is_counted:
             self._workload.history.append(operation)
         what = "refused" if answer.is_refused else ""
-        self._world.timeline.note(self.name, f"{operation} {what}")
+        self._simulation.timeline.note(self.name, f"{operation} {what}")
 
     def _draw(self) -> tuple[Kind, int, int | None]:
         key = self._random.randrange(0, KEYS)
@@ -162,14 +164,14 @@ class Client:
 
     async def _call_until_known(self, operation: Operation) -> Answer:
         patience_s = self._random.uniform(GIVE_UP_S_MIN, GIVE_UP_S_MAX)
-        give_up_s = self._world.scheduler.now_s + patience_s
+        give_up_s = self._simulation.scheduler.now_s + patience_s
         attempt = 0
         is_unknown = False
-        while self._world.scheduler.now_s < give_up_s:
+        while self._simulation.scheduler.now_s < give_up_s:
             attempt += 1
             answer = await self._attempt(operation, attempt, self._choose())
             if answer.outcome is not None:
-                self._world.findings.coverage["retried_commands"] += is_unknown
+                self._simulation.findings.coverage["retried_commands"] += is_unknown
                 return answer
             is_unknown |= not answer.is_refused
             self._leader_id = answer.leader_id
@@ -194,7 +196,7 @@ class Client:
             expected=operation.expected,
             padding=padding,
         )
-        service = Service(self._world, voter, operation, command)
+        service = Service(self._simulation, voter, operation, command)
         delay_s, back_s = self._latency_s(), self._latency_s()
 
         def arrive(result: Answer) -> None:
@@ -202,10 +204,12 @@ class Client:
                 reply.set_result(result)
 
         def answer(result: Answer) -> None:
-            scheduler = self._world.scheduler
-            scheduler.deliver(self._world.loop, lambda: arrive(result), delay_s=back_s)
+            scheduler = self._simulation.scheduler
+            scheduler.deliver(self._simulation.loop, lambda: arrive(result), delay_s=back_s)
 
-        self._world.scheduler.deliver(loop, lambda: service.begin(loop, answer), delay_s=delay_s)
+        self._simulation.scheduler.deliver(
+            loop, lambda: service.begin(loop, answer), delay_s=delay_s
+        )
         try:
             async with asyncio.timeout(ATTEMPT_S):
                 return await reply
@@ -213,7 +217,7 @@ class Client:
             return Answer()
 
     def _choose(self) -> Voter:
-        voters = self._world.voters
+        voters = self._simulation.voters
         leader_id = self._leader_id
         if leader_id is None or self._random.random() < ASK_ANYONE_PROBABILITY:
             ids = list(voters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-WORLD = "world"
+SIMULATION_LOOP = "world"
 
 
 class Timeline:

@@ -35,8 +35,8 @@ def main(arguments: Sequence[str], *, bootstrap: str | None = None) -> None:
     except (TidelogError, SetupError) as error:
         sys.exit(f"tidelog pipeline: {error}")
     for line in chart(outcome.partitions):
-        _tell(line)
-    _tell(f"Parquet: {settings.output}/records, bad records: {settings.output}/quarantine")
+        _print_line(line)
+    _print_line(f"Parquet: {settings.output}/records, bad records: {settings.output}/quarantine")
     said = {"committed": outcome.is_committed, **summary(outcome.run, outcome.partitions)}
     sys.stdout.write(json.dumps(said) + "\n")
 
@@ -51,12 +51,12 @@ def _run(settings: Settings) -> Outcome:
         try:
             if not is_local(settings.master):
                 ship(spark, Path(folder))
-            return Job(spark, settings, disk=disk, clock=SystemClock()).run(tell=_tell)
+            return Job(spark, settings, disk=disk, clock=SystemClock()).run(report=_print_line)
         finally:
             spark.stop()
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 

@@ -75,7 +75,7 @@ def classify(records: DataFrame, schema: StructType) -> DataFrame:
     """Each record once, with its parsed `fields`, or the `_reason` why it cannot be parsed."""
     text = f.col("value").cast("string")
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _MALFORMED}
-    parsed_as = StructType([*_nullable(schema), StructField(_MALFORMED, StringType())])
+    parsed_as = StructType([*_make_nullable(schema), StructField(_MALFORMED, StringType())])
     others = [name for name in records.columns if name not in ("topic", "partition", "offset")]
     return (
         records.groupBy("topic", "partition", "offset")
@@ -111,7 +111,7 @@ def bad(classified: DataFrame) -> DataFrame:
     return found.select(f.col("_reason").alias("reason"), "key", "value", *PLACE, "_timestamp")
 
 
-def _nullable(schema: StructType) -> list[StructField]:
+def _make_nullable(schema: StructType) -> list[StructField]:
     return [StructField(field.name, field.dataType) for field in schema]
 
 

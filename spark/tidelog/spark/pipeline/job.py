@@ -27,7 +27,7 @@ from tidelog.spark.pipeline.runs import RUNS, Run, RunLog
 from tidelog.spark.pipeline.settings import Settings
 from tidelog.spark.pipeline.summary import Row, rows
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Job:
         self._schema = frames.schema_of(settings.schema)
         frames.check_partitioning(list(settings.partition_by), self._schema)
 
-    def run(self, *, tell: Tell) -> Outcome:
-        """Run from the end of the last run to the present offsets; `tell` reports each step."""
+    def run(self, *, report: Report) -> Outcome:
+        """Run from the end of the last run to the present offsets; `report` reports each step."""
         log = RunLog(self._disk, self._settings.output)
         self._disk.make_directory(f"{self._settings.output}/{RUNS}")
         with _alone(f"{self._settings.output}/{RUNS}"), LoopThread() as loop:
@@ -67,12 +67,12 @@ class Job:
                 spans=_by_topic(plan.spans),
                 gaps=plan.gaps,
             )
-            tell(f"run {run.number}: {plan.offsets:,} offsets of {len(plan.spans)} partitions")
+            report(f"run {run.number}: {plan.offsets:,} offsets of {len(plan.spans)} partitions")
             if plan.offsets:
-                run = self._write(log, plan, run, tell)
+                run = self._write(log, plan, run, report)
                 run = replace(run, seconds=(self._clock.monotonic_ms() - began_ms) / 1000)
                 loop.run(log.commit(run))
-                tell(f"run {run.number}: committed")
+                report(f"run {run.number}: committed")
             ends = loop.run(self._ends(plan))
         return Outcome(run, bool(plan.offsets), rows(run, ends))
 
@@ -88,14 +88,14 @@ class Job:
         async with RangeReader(self._settings.bootstrap) as reader:
             return {tp: held.latest for tp, held in (await reader.bounds([*plan.spans])).items()}
 
-    def _write(self, log: RunLog, plan: Plan, run: Run, tell: Tell) -> Run:
+    def _write(self, log: RunLog, plan: Plan, run: Run, report: Report) -> Run:
         options = {**self._settings.options, "bootstrap.servers": self._settings.bootstrap}
         records = frames.read(self._spark, plan.spans, options)
         classified = frames.classify(records, self._schema).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             counted = frames.count(classified)
             written, quarantined = counted.good, sum(counted.bad.values())
-            tell(f"run {run.number}: {counted.read:,} records, {quarantined:,} of them bad")
+            report(f"run {run.number}: {counted.read:,} records, {quarantined:,} of them bad")
             if written:
                 self._write_records(classified, log.staging("records"))
             if quarantined:

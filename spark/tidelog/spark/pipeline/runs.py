@@ -102,19 +102,19 @@ class RunLog:
 
     def staging(self, table: str) -> str:
         """The folder to which the next run writes a table."""
-        return self._staged(table, self.next_number)
+        return self._staging_path(table, self.next_number)
 
     async def commit(self, run: Run) -> None:
         """Sync the staged files, then commit the run, then make it visible to readers."""
         for table in TABLES:
-            await self._sync(self._staged(table, run.number))
+            await self._sync(self._staging_path(table, run.number))
         await write_atomically(self._disk, self._path(run.number), _encode(run))
         self._runs.append(run)
         await self._publish(run.number)
 
     async def _publish(self, number: int) -> None:
         for table in TABLES:
-            source, folder = self._staged(table, number), f"{self._folder}/{table}"
+            source, folder = self._staging_path(table, number), f"{self._folder}/{table}"
             if self._disk.exists(source):
                 self._disk.rename(source, f"{folder}/run={number}")
                 await self._disk.sync_directory(folder)
@@ -133,7 +133,7 @@ class RunLog:
             await self._disk.sync_directory(path)
         await self._disk.sync_directory(staged.rsplit("/", 1)[0])
 
-    def _staged(self, table: str, number: int) -> str:
+    def _staging_path(self, table: str, number: int) -> str:
         return f"{self._folder}/{table}/{STAGED}{number}"
 
     def _path(self, number: int) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from tidelog.benchmarks import nodes
-from tidelog.benchmarks.efforts import EFFORTS, Effort, shortened
+from tidelog.benchmarks.efforts import EFFORTS, Effort, shorten
 from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.own_cluster import OwnCluster
 from tidelog.benchmarks.peer import Peer, run_program
@@ -43,7 +43,7 @@ class Cluster(Protocol):
 
 
 @dataclass(slots=True)
-class Sitting:
+class BenchSession:
     """The values measured so far, and the errors of groups that did not run."""
 
     effort: Effort
@@ -112,7 +112,7 @@ class Sitting:
         if limit_s is None or self.clock() - self.began_s + left_s <= limit_s:
             return
         if self.effort.scale > shortest:
-            self.effort = shortened(self.effort)
+            self.effort = shorten(self.effort)
             names = {group.name for group in self.groups}
             self.groups = [group for group in groups(self.effort) if group.name in names]
             self.report("behind schedule: the remaining runs are shortened")

@@ -1,4 +1,4 @@
-"""The world of one seed: nodes, clients' history, what was found, and what faults may still do.
+"""Simulation of one seed: nodes, clients' history, what was found, and what faults may still do.
 
 Owns what faults and clients share; decides nothing by itself.
 """
@@ -20,7 +20,7 @@ from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster,
 from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.inside import has_failed_log, newest_image
 from tidelog.simulation.cluster.invariants import Invariants
-from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR, WorldConfig
+from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
 from tidelog.simulation.suites.timeline import Timeline
@@ -34,14 +34,14 @@ class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its
     """Something did not hold: whatever follows may follow from it."""
 
 
-class World:
+class ClusterSimulation:
     """Nodes are held down only by faults (`held`); other nodes that are down start again soon."""
 
     def __init__(
         self,
         *,
         seed: int,
-        config: WorldConfig,
+        config: ClusterSimulationConfig,
         findings: Findings,
         timeline_sink: Callable[[str], None] | None,
     ) -> None:
@@ -61,7 +61,7 @@ class World:
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)
         self.history = History(lossy_topics={one.name for one in config.topics if one.is_lossy})
         self.observer = Observer(self.cluster, findings.coverage)
-        self.budget = Budget(SimBudgetView(self.cluster, config, self.happened))
+        self.budget = Budget(SimBudgetView(self.cluster, config, self.count_event))
         self.cluster.on_power_lost = self.budget.note_cut
         self.invariants = Invariants(self.cluster, findings.report)
         self.cluster.scheduler.after_step = self._after_step
@@ -85,7 +85,7 @@ class World:
         """Addresses that clients start from."""
         return [self.cluster.address(one) for one in self.config.broker_ids]
 
-    # What clients ask for: `workloads.world_port`
+    # What clients ask for: `workloads.workload_port`
 
     @property
     def topics(self) -> Sequence[TopicPlan]:
@@ -117,21 +117,21 @@ class World:
         """Hosts of every client so far."""
         return list(self._clients)
 
-    def ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
+    def client_ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
         """A client's way to the cluster, from a host of its own."""
         ports = self._clients.get(name)
         if ports is None:
             ports = self._clients[name] = self.cluster.new_client(name)
         return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
 
-    def begun(self, begun: Callable[[], Send]) -> None:
+    def begin_send(self, begun: Callable[[], Send]) -> None:
         """Nobody reads a history that is not whole."""
 
-    def ended(self, send: Send) -> None:
+    def end_send(self, send: Send) -> None:
         """Into the history."""
         self.history.sends.append(send)
 
-    def polled(self, poll: Poll) -> None:
+    def end_poll(self, poll: Poll) -> None:
         """Into the history."""
         self.history.polls.append(poll)
 
@@ -144,7 +144,7 @@ class World:
         """For people."""
         self.timeline.note(who, what)
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Count it."""
         self.findings.coverage[what] += 1
 
@@ -195,7 +195,7 @@ class World:
                 self.cluster.kill(node_id)
                 self.start(node_id)
 
-    def unsettled(self) -> Iterable[str]:
+    def find_unsettled(self) -> Iterable[str]:
         """Yield what is not as it must be a while after the last fault."""
         image = self.image
         for node_id in self.config.broker_ids:

@@ -1,4 +1,7 @@
-"""Port: the world of clients: the simulation's `World` and sockets' `SocketWorld` implement it."""
+"""Port of a workload: topics, producers, the clients' way to the cluster, and their history.
+
+The simulations and sockets' `SocketClients` implement it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.history.history import Poll, Send
 
 
-class WorldPort(Protocol):
+class WorkloadPort(Protocol):
     """Topics and producers to run, the clients' way to the cluster, and their history."""
 
     @property
@@ -40,24 +43,24 @@ class WorldPort(Protocol):
     def now_s(self) -> float:
         """The clock of the history."""
 
-    def begun(self, begun: Callable[[], Send]) -> None:
+    def begin_send(self, begun: Callable[[], Send]) -> None:
         """A send begins; it is this as long as it has no end."""
 
-    def ended(self, send: Send) -> None:
+    def end_send(self, send: Send) -> None:
         """It ended, or never will: into the history."""
 
-    def polled(self, poll: Poll) -> None:
+    def end_poll(self, poll: Poll) -> None:
         """A poll ended: into the history."""
 
     @property
     def is_diary_read(self) -> bool:
-        """True if anyone reads what `note` is told: who has much to say asks first."""
+        """True if somebody reads the notes: ask first before a lot is written."""
 
-    def ports(self, name: str) -> Mapping[str, Any]:
+    def client_ports(self, name: str) -> Mapping[str, Any]:
         """Keyword arguments of every client: a way to the cluster of its own, by its name."""
 
     def note(self, who: str, what: str) -> None:
         """For people."""
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Count something that a run is meant to meet."""

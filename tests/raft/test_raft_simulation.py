@@ -1,4 +1,4 @@
-"""The world of the Raft suite does what its faults ask: both kinds of network, disks, processes."""
+"""Raft simulation: it does what faults ask: both kinds of network, disks, processes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Pair:
             self.scheduler.close()
 
 
-def tell(kind: NetworkKind, story: Callable[[Pair], Coroutine[Any, Any, None]]) -> Pair:
+def run_story(kind: NetworkKind, story: Callable[[Pair], Coroutine[Any, Any, None]]) -> Pair:
     pair = Pair(kind)
 
     async def after_connecting() -> None:
@@ -108,7 +108,7 @@ def test_connection_keeps_order_whatever_the_delays() -> None:
         pair.send(*range(50))
         await asyncio.sleep(2)
 
-    assert tell(ORDERED, story).received == list(range(50))
+    assert run_story(ORDERED, story).received == list(range(50))
 
 
 def test_cut_link_is_silent_then_broken_then_made_anew() -> None:
@@ -124,7 +124,7 @@ def test_cut_link_is_silent_then_broken_then_made_anew() -> None:
         pair.send(4)
         await asyncio.sleep(0.1)
 
-    pair = tell(ORDERED, story)
+    pair = run_story(ORDERED, story)
 
     assert pair.received == [1, 4]
     assert pair.receivers[1].breaks == 1
@@ -146,7 +146,7 @@ def test_old_connections_messages_are_dropped_or_straggle(
         pair.send(2)
         await asyncio.sleep(25)
 
-    assert tell(kind, story).received == received
+    assert run_story(kind, story).received == received
 
 
 def test_lawless_network_loses_repeats_and_reorders() -> None:
@@ -155,7 +155,7 @@ def test_lawless_network_loses_repeats_and_reorders() -> None:
         pair.send(*range(100))
         await asyncio.sleep(2)
 
-    pair = tell(LAWLESS, story)
+    pair = run_story(LAWLESS, story)
 
     assert len(set(pair.received)) < 90
     assert len(pair.received) > len(set(pair.received))
@@ -172,7 +172,7 @@ def test_lawless_message_reaches_a_later_life() -> None:
         pair.transports[2] = pair._transport(2)
         await asyncio.sleep(6)
 
-    assert len(tell(LAWLESS, story).received) > 10
+    assert len(run_story(LAWLESS, story).received) > 10
 
 
 def test_lawless_message_echoes_seconds_later() -> None:
@@ -184,7 +184,7 @@ def test_lawless_message_echoes_seconds_later() -> None:
         pair.send(2)
         await asyncio.sleep(5)
 
-    assert tell(LAWLESS, story).received == [1, 2, 1]
+    assert run_story(LAWLESS, story).received == [1, 2, 1]
 
 
 @pytest.mark.parametrize("kind", [ORDERED, LAWLESS])
@@ -200,7 +200,7 @@ def test_held_messages_wait_until_released_and_may_be_overtaken(kind: NetworkKin
         pair.network.release()
         await asyncio.sleep(1)
 
-    assert tell(kind, story).received == [3, 1, 2]
+    assert run_story(kind, story).received == [3, 1, 2]
 
 
 def test_copies_arrive_again_and_again_over_links_that_are_cut() -> None:
@@ -218,7 +218,7 @@ def test_copies_arrive_again_and_again_over_links_that_are_cut() -> None:
             pair.network.repeat_copies()
         await asyncio.sleep(0.1)
 
-    pair = tell(LAWLESS, story)
+    pair = run_story(LAWLESS, story)
 
     assert pair.received == [0, 1, 2, 3, 1, 2, 1, 2]
     assert pair.network.repeated == 4
@@ -232,7 +232,7 @@ def test_a_law_allows_no_copies() -> None:
         pair.network.repeat_copies()
         await asyncio.sleep(0.1)
 
-    assert tell(ORDERED, story).received == [1]
+    assert run_story(ORDERED, story).received == [1]
 
 
 def test_link_cut_twice_carries_when_both_cuts_are_mended() -> None:
@@ -245,18 +245,18 @@ def test_link_cut_twice_carries_when_both_cuts_are_mended() -> None:
         pair.network.mend([(1, 2)])
         assert not pair.network.is_cut((1, 2))
 
-    tell(LAWLESS, story)
+    run_story(LAWLESS, story)
 
 
 # Disks
 
 
-def disk_with(told: list[str], *, seed: int = 1) -> VoterDisk:
+def disk_with(reported: list[str], *, seed: int = 1) -> VoterDisk:
     disk = VoterDisk(
         SeededRandom(seed),
         sync_latency_s=0,
-        on_power_cut=lambda: told.append("power cut"),
-        on_killed=lambda: told.append("killed"),
+        on_power_cut=lambda: reported.append("power cut"),
+        on_killed=lambda: reported.append("killed"),
     )
     disk.make_directory("/d")
     return disk
@@ -289,21 +289,21 @@ async def test_crash_tells_what_it_took() -> None:
 
 
 def test_power_cut_and_kill_are_told_within_the_operation() -> None:
-    told: list[str] = []
-    disk = disk_with(told)
+    reported: list[str] = []
+    disk = disk_with(reported)
     file = disk.open("/d/file", create=True)
     disk.kill_at(2)
     file.write_at(0, b"1")
     with pytest.raises(ProcessKilledError):
         file.write_at(1, b"2")
-    assert told == ["killed"]
+    assert reported == ["killed"]
     assert disk.open("/d/file").read_at(0, 9) == b"12"
 
     disk.crash_at(1)
     with pytest.raises(PowerCutError):
         file.write_at(2, b"3")
 
-    assert told == ["killed", "power cut"]
+    assert reported == ["killed", "power cut"]
 
 
 def test_sync_that_ends_may_have_begun_on_a_slower_disk() -> None:
@@ -315,8 +315,8 @@ def test_sync_that_ends_may_have_begun_on_a_slower_disk() -> None:
 
 
 def test_killed_at_a_rename_leaves_the_name_and_nothing_synced() -> None:
-    told: list[str] = []
-    disk = disk_with(told)
+    reported: list[str] = []
+    disk = disk_with(reported)
     for name in ("/d/new", "/d/other"):
         disk.open(name, create=True)
     disk.kill_at_rename("/d/file")
@@ -324,6 +324,6 @@ def test_killed_at_a_rename_leaves_the_name_and_nothing_synced() -> None:
     with pytest.raises(ProcessKilledError):
         disk.rename("/d/new", "/d/file")
 
-    assert told == ["killed"]
+    assert reported == ["killed"]
     assert disk.exists("/d/file")
     disk.rename("/d/another", "/d/file")  # only once

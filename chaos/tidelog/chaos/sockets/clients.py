@@ -1,4 +1,4 @@
-"""World of the clients of a chaos run: each connects on its own, through its group's proxies.
+"""Clients of a chaos run: each connects on its own, through its group's proxies.
 
 Owns the groups' members, the answers to producers, and the run's diary.
 """
@@ -28,15 +28,15 @@ REPLICATION_FACTOR = 3
 
 
 @dataclass(slots=True)
-class SocketWorld:
+class SocketClients:
     """`workloads.WorldPort` over a cluster of processes. `close` it."""
 
     cluster: SocketCluster
     work: WorkPlan
     random: SeededRandom
     """Randomness of clients; which of them draws when is up to the machine."""
-    tell: Callable[[str], None]
-    """Told each note, too."""
+    on_note: Callable[[str], None]
+    """Called with each note, too."""
     writer: HistoryWriter
     """Writer of the history's file; its owner closes it."""
     history: History = field(default_factory=History)
@@ -85,16 +85,16 @@ class SocketWorld:
         """CLOCK_MONOTONIC, which nodes' samples have, too."""
         return self.cluster.now_s
 
-    def begun(self, begun: Callable[[], Send]) -> None:
+    def begin_send(self, begun: Callable[[], Send]) -> None:
         """Into the file, so that a run that is killed leaves a history, too."""
         self.writer.begin(begun())
 
-    def ended(self, send: Send) -> None:
+    def end_send(self, send: Send) -> None:
         """Into the history and its file."""
         self.history.sends.append(send)
         self.writer.end(send)
 
-    def polled(self, poll: Poll) -> None:
+    def end_poll(self, poll: Poll) -> None:
         """Into the history and its file."""
         self.history.polls.append(poll)
         self.writer.add(poll)
@@ -104,7 +104,7 @@ class SocketWorld:
         """Each send is in the history; the diary has what is rare."""
         return False
 
-    def ports(self, name: str) -> Mapping[str, Any]:  # keyword arguments of every client
+    def client_ports(self, name: str) -> Mapping[str, Any]:  # keyword arguments of every client
         """Connections are a client's own, so that a toxic may strike some and spare others."""
         transport = self._transports.get(name)
         if transport is None:
@@ -120,9 +120,9 @@ class SocketWorld:
     def note(self, who: str, what: str) -> None:
         """For people."""
         self.notes.append(Note(self.now_s, who, what))
-        self.tell(f"{who}: {what}")
+        self.on_note(f"{who}: {what}")
 
-    def happened(self, what: str) -> None:
+    def count_event(self, what: str) -> None:
         """Count it."""
         self.coverage[what] += 1
 

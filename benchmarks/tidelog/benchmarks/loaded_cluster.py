@@ -30,7 +30,7 @@ Figures = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class LoadedCluster:
     """The cluster under a load."""
 
     bootstrap: str

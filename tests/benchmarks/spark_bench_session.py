@@ -24,7 +24,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class SparkBenchSession:
     """`brokers` are process ids; `rounds` count, one before them warms up."""
 
     session: SparkSession

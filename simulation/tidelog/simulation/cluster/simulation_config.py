@@ -1,4 +1,4 @@
-"""World of one seed: nodes, topics, clients, sizes and rates, all drawn."""
+"""Simulation of one seed: nodes, topics, clients, sizes and rates, all drawn."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ REPLICATION_FACTOR = 3
 
 
 @dataclass(frozen=True, slots=True)
-class WorldConfig:
-    """Configuration of a world, drawn by the seed before it begins."""
+class ClusterSimulationConfig:
+    """Configuration of a simulation, drawn by the seed before it begins."""
 
     controller_ids: tuple[int, ...]
     broker_ids: tuple[int, ...]
@@ -64,7 +64,7 @@ class WorldConfig:
         )
 
 
-def draw_config(random: SeededRandom, *, is_separate: bool = False) -> WorldConfig:
+def draw_config(random: SeededRandom, *, is_separate: bool = False) -> ClusterSimulationConfig:
     """Short sessions, small segments: everything happens in twenty seconds.
 
     `is_separate`: controllers hold no partitions, whatever is drawn.
@@ -72,7 +72,7 @@ def draw_config(random: SeededRandom, *, is_separate: bool = False) -> WorldConf
     controller_ids, broker_ids = _draw_nodes(random, is_separate=is_separate)
     topics = _draw_topics(random)
     session_timeout_ms = random.randrange(800, 3000)
-    return WorldConfig(
+    return ClusterSimulationConfig(
         controller_ids=controller_ids,
         broker_ids=broker_ids,
         topics=topics,

@@ -1,4 +1,4 @@
-"""World of one seed: its voters, network and sizes."""
+"""Simulation of one seed: its voters, network and sizes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CLUSTER_ID = "own"
 
 
 @dataclass(frozen=True, slots=True)
-class WorldConfig:
-    """Configuration of a world, drawn by the seed before it begins."""
+class RaftSimulationConfig:
+    """Configuration of a simulation, drawn by the seed before it begins."""
 
     voter_ids: tuple[int, ...]
     raft: RaftConfig
@@ -30,7 +30,7 @@ class WorldConfig:
     """Nothing is ever lost."""
 
 
-def draw_config(random: SeededRandom, *, engine: str, is_calm: bool) -> WorldConfig:
+def draw_config(random: SeededRandom, *, engine: str, is_calm: bool) -> RaftSimulationConfig:
     """Small logs and small pieces, so that everything happens in twenty seconds.
 
     Calm is a network that keeps the order of messages.
@@ -45,7 +45,7 @@ def draw_config(random: SeededRandom, *, engine: str, is_calm: bool) -> WorldCon
         )
     if random.random() < NARROW_PROBABILITY:
         timeout_max_ms = timeout_min_ms + random.randrange(5, 60)
-    return WorldConfig(
+    return RaftSimulationConfig(
         voter_ids=(1, 2, 3) if random.random() < 0.6 else (1, 2, 3, 4, 5),
         raft=replace(
             usual,
@@ -71,7 +71,7 @@ def draw_config(random: SeededRandom, *, engine: str, is_calm: bool) -> WorldCon
     )
 
 
-def for_short_moments(config: WorldConfig) -> WorldConfig:
+def for_short_moments(config: RaftSimulationConfig) -> RaftSimulationConfig:
     """The same where messages may come late and twice, elections are quick and appends small.
 
     Short moments take several elections each, and some lie between two appends.

@@ -1,4 +1,4 @@
-"""Scene of a story: its verbs for faults, waits, expectations and promises, on any cluster.
+"""Run of a scenario: the verbs for faults, waits, expectations and promises, on any cluster.
 
 A story is about partition 0 of the cluster's topic. An unmet wait or assertion is reported as one
 of two things:
@@ -45,8 +45,8 @@ class UnsupportedFaultError(Exception):
     """This kind of cluster does not support the fault."""
 
 
-class Scene:
-    """A cluster as stories meet it. `facts` are what a story measured, for people."""
+class ScenarioRun:
+    """A cluster as scenarios meet it. `facts` are what a story measured, for people."""
 
     def __init__(self, cluster: ClusterPort) -> None:
         self.cluster = cluster
@@ -440,7 +440,7 @@ class Scene:
 
     # Clients
 
-    def answered(
+    def count_answers(
         self, *codes: int, by: int | None = None, since_s: float = 0.0, acks: int | None = None
     ) -> int:
         """Number of such answers to producers."""
@@ -455,7 +455,7 @@ class Scene:
         """Success with acks=all must come."""
         since_s = self.now_s
         await self.must_come(
-            lambda: self.answered(common_pb2.NONE, since_s=since_s, acks=ACKS_ALL),
+            lambda: self.count_answers(common_pb2.NONE, since_s=since_s, acks=ACKS_ALL),
             "acknowledged again",
         )
 
@@ -467,7 +467,9 @@ class Scene:
 
     # What nodes say
 
-    def logged(self, event: str, node_id: int | None = None, **fields: object) -> list[LogLine]:
+    def find_log_lines(
+        self, event: str, node_id: int | None = None, **fields: object
+    ) -> list[LogLine]:
         """Log lines of nodes with this event and these fields."""
         return [
             line
@@ -479,9 +481,9 @@ class Scene:
 
     def logged_here(self, event: str, node_id: int | None = None) -> list[LogLine]:
         """The same, of the story's partition."""
-        return self.logged(event, node_id, partition=f"{self.topic}-0")
+        return self.find_log_lines(event, node_id, partition=f"{self.topic}-0")
 
-    def truncated(self, node_id: int) -> int:
+    def count_truncated(self, node_id: int) -> int:
         """Number of records truncated from its log, at an epoch's end."""
         return sum(int(line.fields["records"]) for line in self.logged_here("truncated", node_id))
 

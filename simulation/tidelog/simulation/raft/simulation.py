@@ -25,9 +25,9 @@ from tidelog.simulation.raft.disk_checks import DiskChecks
 from tidelog.simulation.raft.election_checks import ElectionChecks
 from tidelog.simulation.raft.machine import KeyValueMachine
 from tidelog.simulation.raft.network import RaftNetwork, VoterTransport
-from tidelog.simulation.raft.world_config import WorldConfig
+from tidelog.simulation.raft.simulation_config import RaftSimulationConfig
 from tidelog.simulation.suites.findings import Findings
-from tidelog.simulation.suites.timeline import WORLD, Timeline
+from tidelog.simulation.suites.timeline import SIMULATION_LOOP, Timeline
 from tidelog.v1.raft_pb2 import RaftMessage
 
 DIRECTORY = "/data/raft"
@@ -69,14 +69,14 @@ class Voter:
         return self.driver is None or self.driver.status().role == REJOINING
 
 
-class World:
-    """World of one seed: voters, their machines, links and clients."""
+class RaftSimulation:
+    """Simulation of one seed: voters, their machines, links and clients."""
 
     def __init__(
         self,
         *,
         random: SeededRandom,
-        config: WorldConfig,
+        config: RaftSimulationConfig,
         findings: Findings,
         timeline_sink: Callable[[str], None] | None,
     ) -> None:
@@ -104,7 +104,7 @@ class World:
         )
         self.listeners: list[Callable[[RaftMessage], None]] = []
         """Called with what a voter says, before it is on its way; on the voter's loop."""
-        self.loop = self.scheduler.new_loop(WORLD)
+        self.loop = self.scheduler.new_loop(SIMULATION_LOOP)
         self.network = RaftNetwork(
             scheduler=self.scheduler,
             loop=self.loop,

@@ -1,0 +1,27 @@
+"""The values of a consumer's options that are words, and their checks. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from tidelog.client.errors import ClientConfigError
+from tidelog.client.offsets import EARLIEST, LATEST, Spec
+
+RESETS: dict[str, Spec | None] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
+"""The start that each value of `auto_offset_reset` means; None: an error."""
+_TRUNCATIONS = ("raise", "reset", None)
+DEFAULT_MAX_RECORDS = 5_000
+
+
+def check_options(
+    auto_offset_reset: str, on_truncation: str | None, *, max_poll_records: int
+) -> None:
+    """Raise ClientConfigError that names the allowed values."""
+    if auto_offset_reset not in RESETS:
+        raise ClientConfigError(
+            f'auto_offset_reset={auto_offset_reset!r}: "earliest", "latest", "none"'
+        )
+    if on_truncation not in _TRUNCATIONS:
+        raise ClientConfigError(f'on_truncation={on_truncation!r}: "raise", "reset" or None')
+    if max_poll_records < 1:
+        raise ClientConfigError(f"max_poll_records={max_poll_records}: at least 1")

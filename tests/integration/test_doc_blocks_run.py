@@ -1,0 +1,104 @@
+"""Blocks of README, docs/COMMANDS.md and docs/HISTORY.md run on a cluster as they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.doc_blocks import ROOT, block
+from tests.integration.local_cluster import LocalCluster
+
+from tidelog.core.config_sources import without_variables
+from tidelog.node.config import NODE_KEYS
+
+pytestmark = pytest.mark.process
+BIN = Path(sys.executable).parent
+SKIPPED = {
+    "pip install 'tidelog[server]'": "tests/integration/test_wheel.py installs the wheel",
+    "tidelog cluster start": "fixed ports: test_cluster_command.py starts others",
+    "make setup": "it made the environment of this test",
+    ".venv/bin/tidelog chaos run F12": "tests/chaos runs scenarios",
+}
+"""Lines within blocks that are not run, and why."""
+TOPICS = ("greetings", "orders", "payments")
+
+
+@pytest.fixture(scope="module")
+def cluster(running_cluster: LocalCluster) -> Iterator[LocalCluster]:
+    yield running_cluster
+    running_cluster.run("topics", "delete", *TOPICS)
+
+
+def run(cluster: LocalCluster, folder: Path, *command: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={
+            **without_variables(NODE_KEYS, os.environ),
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "TIDELOG_BOOTSTRAP": cluster.bootstrap,
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
+
+
+def run_lines(cluster: LocalCluster, folder: Path, text: str) -> str:
+    """Run the lines of a block that can be, one by one; their output."""
+    lines = [re.sub(r"\s+#.*", "", line) for line in text.splitlines()]
+    return "".join(
+        run(cluster, folder, "bash", "-c", line.replace(".venv/bin/", ""))
+        for line in lines
+        if line not in SKIPPED
+    )
+
+
+def run_python(cluster: LocalCluster, folder: Path, text: str) -> str:
+    """Run a block as a script, at this cluster's addresses."""
+    for written, address in zip((9192, 9193, 9194), cluster.addresses, strict=True):
+        text = text.replace(f"127.0.0.1:{written}", address)
+    return run(cluster, folder, sys.executable, "-c", text)
+
+
+def test_the_first_record_of_the_readme(cluster: LocalCluster, tmp_path: Path) -> None:
+    shown = run_lines(cluster, tmp_path, block("README.md", "pip install").text)
+    assert shown == "hello\n"
+
+
+@pytest.mark.parametrize("first_line", ["import asyncio", "from tidelog.client.sync"])
+def test_the_python_of_the_readme(cluster: LocalCluster, tmp_path: Path, first_line: str) -> None:
+    assert "topic='greetings'" in run_python(cluster, tmp_path, block("README.md", first_line).text)
+
+
+def test_the_scenarios_of_the_readme(cluster: LocalCluster, tmp_path: Path) -> None:
+    assert "F12" in run_lines(cluster, tmp_path, block("README.md", "make setup").text)
+
+
+def test_the_queries_of_the_command_line(cluster: LocalCluster, tmp_path: Path) -> None:
+    for topic in ("orders", "payments"):
+        cluster.run("produce", topic, "-K", ":", stdin='north:{"amount": 4}\nsouth:{"amount": 5}\n')
+    shown = run_lines(cluster, tmp_path, block("docs/COMMANDS.md", "tidelog sql").text)
+    assert "south\t5\n" in shown
+    assert '{"value": "{\\"amount\\": 4}", "value_1": "{\\"amount\\": 4}"}\n' in shown
+
+
+def test_the_lines_of_the_history_page_are_a_history(cluster: LocalCluster, tmp_path: Path) -> None:
+    page = (ROOT / "docs/HISTORY.md").read_text(encoding="utf-8")
+    text = "".join(re.findall(r"^ {4}(.*\n)", page, re.MULTILINE))
+    lines = re.sub(r",\n ", ", ", text)
+    assert lines.count("\n") == lines.count("}\n") == 5
+    (tmp_path / "history.jsonl").write_text(lines, encoding="utf-8")
+    (command,) = re.findall(r"^\$ (.*)$", block("docs/HISTORY.md", "$ tidelog").text, re.MULTILINE)
+    shown = run(cluster, tmp_path, "bash", "-c", command)
+    assert '"verdict": "ok"' in shown
+    assert '"acknowledged": 1' in shown
