@@ -18,6 +18,8 @@ _STATE = re.compile(r"export |\w+\(\) \{")
 _LOOKS = re.compile(r"tidelog (topics describe|events|cluster status|dump-log)|cat ")
 _PATIENCE_S = 90.0
 _COMMAND_TIMEOUT_S = 120.0
+_LOOK_EVERY_S = 0.7
+"""Each look starts a process: a third of a second of a processor, which the nodes need, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Shell:
             assert time.monotonic() < ends_s, (
                 f"`{step.command}` ended with {code}; missing: {missing!r}\n{output}"
             )
-            time.sleep(0.2)
+            time.sleep(_LOOK_EVERY_S)
 
     def _run(self, command: str) -> tuple[int, str]:
         # A file, since nodes that stay in the background would keep a pipe open.

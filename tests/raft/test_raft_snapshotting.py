@@ -88,7 +88,9 @@ def test_a_snapshot_holds_the_state_at_its_begin_while_the_node_goes_on(
         await node.lead()
         while "records" not in node.machine.happened:
             await propose(node, 1)
+            await asyncio.sleep(0.001)
         await propose(node, 3)
+        assert storage_of(node).snapshots.latest is None
         latest = await until_snapshot(node)
 
         assert storage_of(node).snapshots.records() == node.machine.frozen

@@ -19,7 +19,7 @@ from tidelog.simulation.engine.scheduler import SchedulerLimits
 pytestmark = pytest.mark.sim
 
 DAY_S = 86_400
-IDLE_S = 600
+IDLE_S = 300
 DAILY_BYTES_MAX = 1_000_000
 
 
