@@ -16,7 +16,7 @@ from tests.client.real_cluster import (
     started,
 )
 
-from tidelog.client import Admin, errors
+from tidelog.client import Admin, errors, require_all
 from tidelog.client.admin.descriptions import NodeDescription
 from tidelog.node.server import VERSION
 from tidelog.v1 import common_pb2, methods
@@ -107,3 +107,44 @@ async def test_stop_is_prepared_for_the_time_asked_or_refused() -> None:
         cluster.mishaps.append(Mishap("PrepareStop", code=common_pb2.INVALID_REQUEST))
         with pytest.raises(errors.KafkaError, match="a mishap"):
             await admin.prepare_stop(NODE_1)
+
+
+async def list_offset(admin: Admin) -> None:
+    require_all(await admin.list_offsets([("t", 0)], at="latest"))
+
+
+RETRIED: dict[str, tuple[Callable[[Admin], Awaitable[object]], common_pb2.ErrorCode]] = {
+    "CreateTopics": (lambda a: a.create_topic("new"), common_pb2.NOT_CONTROLLER),
+    "ElectLeaders": (lambda a: a.elect_leaders(["t"]), common_pb2.NOT_CONTROLLER),
+    "ListOffsets": (list_offset, common_pb2.NOT_LEADER_OR_FOLLOWER),
+}
+"""A call of each part of the admin client that retries, by its method, and a retriable error."""
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+@pytest.mark.parametrize("method", RETRIED)
+async def test_a_call_is_retried_so_often_and_then_fails_with_the_last_error(
+    method: str, retries: int
+) -> None:
+    call, code = RETRIED[method]
+    cluster = await started()
+    await cluster.create("t")
+    before = len(cluster.requests(method))
+    cluster.mishaps.append(Mishap(method, code=code, times=1_000))
+    async with Admin(BOOTSTRAP, transport=cluster, retries=retries) as admin:
+        with pytest.raises(errors.KafkaError) as raised:
+            await call(admin)
+    assert raised.value.code == code
+    assert len(cluster.requests(method)) - before == retries + 1
+
+
+@pytest.mark.parametrize("method", RETRIED)
+async def test_a_call_within_its_retries_succeeds(method: str) -> None:
+    call, code = RETRIED[method]
+    cluster = await started()
+    await cluster.create("t")
+    before = len(cluster.requests(method))
+    cluster.mishaps.append(Mishap(method, code=code, times=3))
+    async with Admin(BOOTSTRAP, transport=cluster, retries=3) as admin:
+        await call(admin)
+    assert len(cluster.requests(method)) - before == 4

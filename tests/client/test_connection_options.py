@@ -24,6 +24,7 @@ CLIENTS: dict[str, Callable[..., Any]] = {  # constructors
     "RangeReader": lambda *_, transport, **options: ConnectionConfig(**options),
 }
 PRODUCERS = ("Producer", "TableWriter", "sync.Producer")
+ADMINS = ("Admin", "sync.Admin")
 
 
 def made(name: str, **options: object) -> Any:  # one of CLIENTS
@@ -61,7 +62,7 @@ async def test_a_wait_for_the_cluster_outside_its_range_is_refused(name: str, va
         made(name, bootstrap_timeout_ms=value)
 
 
-@pytest.mark.parametrize("name", PRODUCERS)
+@pytest.mark.parametrize("name", [*PRODUCERS, *ADMINS])
 @pytest.mark.parametrize("value", [-1, RETRIES_MAX + 1, True, None])
 async def test_retries_outside_their_range_are_refused(name: str, value: Any) -> None:
     with pytest.raises(ClientConfigError, match=r"retries=.* from 0 to 2147483647"):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.metadata
 import inspect
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -14,6 +20,27 @@ from tidelog.client import errors
 from tidelog.client.version import NOT_INSTALLED, installed_version
 from tidelog.core.errors import KAFKA_ERRORS
 
+HEAVY = {
+    "asyncio",
+    "backports.zstd",
+    "compression.zstd",
+    "cramjam",
+    "crc32c",
+    "grpc",
+    "importlib.metadata",
+    "lz4",
+    "ssl",
+    "tidelog.client.admin",
+    "tidelog.client.consuming",
+    "tidelog.client.producing",
+    "tidelog.client.sync",
+    "tidelog.records",
+    "tidelog.v1.admin_pb2",
+    "tidelog.v1.controller_pb2",
+    "tidelog.v1.data_pb2",
+    "tidelog.v1.raft_pb2",
+}
+"""Modules that cost an importer most and that no error needs."""
 PORTS = {"tidelog.core.env", "tidelog.net.transport"}
 """For simulations, not for programs."""
 
@@ -96,3 +123,59 @@ def test_modules_that_nobody_installed_say_so(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("tidelog.client.version.version", absent)
     assert installed_version() == NOT_INSTALLED
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules that a new interpreter has loaded after this statement."""
+    show = f"import sys\n{statement}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def imports_for_type_checkers() -> dict[str, str]:
+    """The module of each name that `tidelog.client` imports under TYPE_CHECKING."""
+    tree = ast.parse(Path(tidelog.client.__file__).read_text())
+    block = next(one for one in tree.body if isinstance(one, ast.If))
+    imports = [one for one in block.body if isinstance(one, ast.ImportFrom)]
+    return {alias.name: one.module or "" for one in imports for alias in one.names}
+
+
+def test_importing_the_client_loads_neither_the_clients_nor_heavy_modules() -> None:
+    loaded = modules_after("import tidelog.client")
+    assert "tidelog.client.errors" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_a_producer_loads_neither_consumer_nor_admin_client() -> None:
+    loaded = modules_after("from tidelog.client import Producer")
+    assert "tidelog.client.producing.producer" in loaded
+    assert loaded & {"grpc", "tidelog.client.admin", "tidelog.client.consuming"} == set()
+
+
+def test_type_checkers_see_the_classes_that_programs_get() -> None:
+    homes = imports_for_type_checkers()
+    assert {*homes, *errors.__all__, "errors"} == set(tidelog.client.__all__)
+    for name, module in homes.items():
+        assert getattr(importlib.import_module(module), name) is getattr(tidelog.client, name)
+
+
+def test_a_new_interpreter_lists_and_star_imports_every_name() -> None:
+    statement = (
+        "import tidelog.client as c; assert {*c.__all__, '__version__'} <= set(dir(c));"
+        "assert 'Admin' not in vars(c); from tidelog.client import *;"
+        "assert all(globals()[name] is getattr(c, name) for name in c.__all__);"
+        "assert vars(c)['Admin'] is Admin"
+    )
+    assert "tidelog.client.admin" in modules_after(statement)
+
+
+def test_a_name_that_does_not_exist_is_refused_by_name() -> None:
+    with pytest.raises(AttributeError, match=r"'tidelog\.client' has no attribute 'Prodcer'"):
+        getattr(tidelog.client, "Prodcer")  # noqa: B009  # mypy refuses the plain form
+
+
+def test_exported_objects_survive_pickling_where_nothing_is_loaded() -> None:
+    partition = tidelog.client.TopicPartition("t", 3)
+    assert pickle.loads(pickle.dumps(partition)) == partition
+    read = f"import pickle; assert pickle.loads({pickle.dumps(partition)!r}) == ('t', 3)"
+    assert "tidelog.client.records" in modules_after(read)
