@@ -342,7 +342,7 @@ def _is_certain(outcome: RecordMetadata | BaseException) -> bool:
 def test_what_is_acknowledged_is_stored_once_and_what_certainly_failed_never() -> None:
     topics = (f"t{number}" for number in count())
 
-    @settings(max_examples=100)
+    @settings(max_examples=150)
     @given(
         seed=st.integers(0, 10**6),
         max_in_flight=st.integers(1, 7),

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from tests.log.damage_sweep import KINDS, Reference, cuts, deletions, flips, reference, sweep
 
-FLIP_STRIDE, CUT_STRIDE = 797, 23
+FLIP_STRIDE, CUT_STRIDE = 397, 23
 EVERY_KIND = set(KINDS)
 
 

@@ -444,7 +444,7 @@ class LogMachine(RuleBasedStateMachine):
 
 TestLogMachine = LogMachine.TestCase
 TestLogMachine.settings = settings(
-    max_examples=int(EXAMPLES or 100),
+    max_examples=int(EXAMPLES or 150),
     stateful_step_count=40,
     derandomize=EXAMPLES is None,
     phases=set(Phase) - {Phase.explain},
