@@ -1,4 +1,9 @@
-"""Controllers on a replicated log in memory: cut off, held up, without answers."""
+"""Controllers on a replicated log in memory: cut off, held up, without answers.
+
+A fake of the port `ReplicatedLog`, because the cases withhold one commit or lose the answer to one
+proposal, which real voters do only by chance. The same controllers run on real voters in tests/sim
+and tests/client, on both engines in `tests/sim/test_second_engine.py`.
+"""
 
 from __future__ import annotations
 
