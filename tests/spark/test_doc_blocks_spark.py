@@ -33,7 +33,7 @@ def test_the_blocks_of_spark_run(
 ) -> None:
     try:
         for topic, line in (("greetings", "hello\n"), ("orders", "an order\n")):
-            # Tests of the sample leave topics of these names in the cluster that all share.
+            # Other tests leave topics of these names in the cluster that all share.
             running_cluster.run("topics", "delete", topic)
             assert running_cluster.run("produce", topic, stdin=line).returncode == 0
         run(running_cluster, "README.md", "import os, sys")
