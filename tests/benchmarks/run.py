@@ -11,6 +11,7 @@ One JSON line a figure. Each starts the nodes that it needs.
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
     check      `tidelog check` on histories of growing size: check_bench.py takes other sizes
     arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
+    tuning     each knob's effect beside the default; writes the table of docs/TUNING.md
 
 `--peer COMMAND` is handed to `spark`, which measures another system beside ours, in the same
 session. Machines are shared and noisy: compare ratios of one session, not figures of two.
@@ -32,6 +33,7 @@ from tests.benchmarks.many_bench import many_figures
 from tests.benchmarks.partitions_bench import partition_figures
 from tests.benchmarks.quorum_bench import quorum_figures
 from tests.benchmarks.spark_bench import Amounts, spark_figures
+from tests.benchmarks.tuning_bench import tuning_figures
 
 from tidelog.benchmarks.peer import Peer
 
@@ -47,6 +49,7 @@ def main() -> None:
         "many": many_figures,
         "check": check_figures,
         "arrow": arrow_figures,
+        "tuning": tuning_figures,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
