@@ -22,9 +22,8 @@ _TIDELOG = str(Path(sys.executable).with_name("tidelog"))
 async def check_end(quorum: LiveQuorum) -> Mapping[str, Any]:
     """Compare all nodes, running and then stopped; figures. Violations go to the history."""
     await quorum.until_ready()
-    offset = await _still(quorum)
+    offset, images = await _images(quorum)
     quorum.wals.look(quorum.voters)
-    images = await asyncio.gather(*(_image(quorum, node) for node in quorum.voters))
     for node, image in zip(quorum.voters, images, strict=True):
         if image != images[0]:
             quorum.history.violation(f"the metadata of node {node.node_id} differs")
@@ -33,6 +32,23 @@ async def check_end(quorum: LiveQuorum) -> Mapping[str, Any]:
     _check_logged(quorum)
     await _check_stopped(quorum)
     return {"metadata_offset": offset, "metadata_records": len(images[0])}
+
+
+async def _images(quorum: LiveQuorum) -> tuple[int, list[list[str]]]:
+    """The metadata of all nodes at one offset, and that offset.
+
+    On a busy machine a replica may come back into its ISR while the images are read: read again.
+    """
+    offset, images = -1, list[list[str]]()
+
+    async def none_changed_meanwhile() -> bool:
+        nonlocal offset, images
+        offset = await _still(quorum)
+        images = list(await asyncio.gather(*(_image(quorum, node) for node in quorum.voters)))
+        return await _still(quorum) == offset
+
+    await until(none_changed_meanwhile, "the images of one offset")
+    return offset, images
 
 
 async def _still(quorum: LiveQuorum) -> int:
