@@ -7,4 +7,4 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Report = Callable[[str, str], None]
-"""Told the invariant that does not hold, by its number ("I11"), and what was seen."""
+"""Called with the number of the invariant that does not hold ("I11"), and what was seen."""

@@ -97,7 +97,7 @@ class SimNetwork:
         self._late_calls: list[LateCalls] = []
         self._clogged: dict[tuple[str, str], list[Callable[[], None]]] = {}
         self.tap: Callable[[Host, object, object], None] | None = None
-        """Told of each call at its server: the request and None, later the request and response."""
+        """Called for each call at its server: first with None, later with the response."""
         self._connections: dict[int, Connection] = {}
         self._connection_count = 0
 
