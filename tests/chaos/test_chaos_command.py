@@ -52,10 +52,19 @@ def test_wrong_usage_is_told_before_anything_starts(arguments: list[str], messag
     assert message in done.stderr
 
 
+def run_until_conclusive(scenario: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a scenario; again for longer while a busy machine had the fault miss its moment."""
+    for seconds in ("4", "16", "64"):
+        done = run("run", scenario, "--json", "--duration", seconds, "--report", str(folder))
+        if '"verdict": "inconclusive"' not in done.stdout:
+            break
+    return done
+
+
 @pytest.mark.chaos
 @pytest.mark.parametrize("scenario", SMOKE_IDS)
 def test_nothing_acknowledged_is_lost(scenario: str, tmp_path: Path) -> None:
-    done = run("run", scenario, "--json", "--duration", "4", "--report", str(tmp_path))
+    done = run_until_conclusive(scenario, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (only,) = done.stdout.splitlines()
     line = json.loads(only)

@@ -30,6 +30,15 @@ class Step:
     lines: tuple[str, ...]
 
 
+class StepFailedError(AssertionError):
+    """The output of a step lacks a line of the page, or its command failed."""
+
+    def __init__(self, step: Step, code: int, output: str) -> None:
+        missing = missing_line(step, output)
+        super().__init__(f"`{step.command}` ended with {code}; missing: {missing!r}\n{output}")
+        self.step = step
+
+
 def steps_of(page: str) -> list[Step]:
     """The commands of a page in their order."""
     found: list[tuple[str, list[str]]] = []
@@ -68,12 +77,10 @@ class Shell:
         ends_s = time.monotonic() + (_PATIENCE_S if _LOOKS.match(step.command) else 0.0)
         while True:
             code, output = self._run(step.command)
-            missing = missing_line(step, output)
-            if code == 0 and missing is None:
+            if code == 0 and missing_line(step, output) is None:
                 return
-            assert time.monotonic() < ends_s, (
-                f"`{step.command}` ended with {code}; missing: {missing!r}\n{output}"
-            )
+            if time.monotonic() >= ends_s:
+                raise StepFailedError(step, code, output)
             time.sleep(_LOOK_EVERY_S)
 
     def _run(self, command: str) -> tuple[int, str]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.integration.console_pages import Shell, Step, missing_line, steps_of
+from tests.integration.console_pages import Shell, Step, StepFailedError, missing_line, steps_of
 from tests.integration.local_cluster import LocalCluster
 
 from tidelog.core.config_sources import without_variables
@@ -17,10 +17,27 @@ from tidelog.node.config import NODE_KEYS
 pytestmark = pytest.mark.process
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "TOUR.md").read_text(encoding="utf-8")
+ATTEMPTS_MAX = 3
+AFTER_TWO_KILLS = ("orders 0 1 2 1, 2, 3 1, 2, 3 0 403 404 …",)
+"""Two nodes are killed "at once". A busy machine may pause the shell between the two: the majority
+that is left notes the first one's death, the ISR has lost it, and the tour is taken again."""
 PORTS = ("9392", "9393", "9394", "9492", "9493", "9494")
 
 
 def test_the_tour_shows_what_it_says(tmp_path: Path) -> None:
+    for attempt in range(ATTEMPTS_MAX):
+        try:
+            take_tour(tmp_path / str(attempt))
+        except StepFailedError as error:
+            if error.step.lines != AFTER_TWO_KILLS or attempt + 1 == ATTEMPTS_MAX:
+                raise
+        else:
+            return
+
+
+def take_tour(folder: Path) -> None:
+    """Run every command of the page in an empty folder, on free ports."""
+    folder.mkdir()
     page = PAGE
     for written, free in zip(PORTS, quiet_ports(len(PORTS)), strict=True):
         page = page.replace(written, str(free))
@@ -30,12 +47,16 @@ def test_the_tour_shows_what_it_says(tmp_path: Path) -> None:
         "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "160",
     }
-    shell = Shell(tmp_path, environment)
+    shell = Shell(folder, environment)
     try:
         for step in steps_of(page):
             shell.run(step)
     finally:
-        LocalCluster(tmp_path / "tour").stop()
+        LocalCluster(folder / "tour").stop()
+
+
+def test_the_step_after_two_kills_is_in_the_tour() -> None:
+    assert [step.lines for step in steps_of(PAGE)].count(AFTER_TWO_KILLS) == 1
 
 
 def test_every_block_of_the_tour_is_run() -> None:

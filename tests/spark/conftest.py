@@ -20,10 +20,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_sessions() -> Iterator[SparkSessions]:
     """Start Java before any client of this process: gRPC's threads disturb the fork."""
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+    from tests.spark.patient_starts import patient
     from tests.spark.spark_sessions import SparkSessions
 
     sessions = SparkSessions()
-    yield sessions
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DataStreamWriter, "start", patient(DataStreamWriter.start))
+        yield sessions
     sessions.stop()
 
 

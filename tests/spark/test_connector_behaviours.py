@@ -43,6 +43,8 @@ class Partition(NamedTuple):
     start: int = 0
 
 
+# Times in 1970: retention would delete them, if the test takes minutes.
+KEPT = {"retention.ms": "-1"}
 TOPICS: dict[str, list[Partition]] = {
     "orders": [Partition((1000, 1100, 1200, 1300, 1400, 1500)), Partition((1000, 1200, 1400))],
     "orders-eu": [Partition((1000, 1100))],
@@ -310,7 +312,9 @@ def filled(running_cluster: LocalCluster) -> LocalCluster:
 async def fill(bootstrap: str) -> None:
     async with Admin(bootstrap) as admin, Producer(bootstrap) as producer:
         require_all(
-            await admin.create_topics([NewTopic(t, len(held), 3) for t, held in TOPICS.items()])
+            await admin.create_topics(
+                [NewTopic(t, len(held), 3, configs=KEPT) for t, held in TOPICS.items()]
+            )
         )
         for topic, partitions in TOPICS.items():
             for number, held in enumerate(partitions):
