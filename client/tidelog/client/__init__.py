@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.client import errors
 from tidelog.client.errors import *  # noqa: F403  # a class per error; the list stands there
+from tidelog.core.coordinator_errors import *  # noqa: F403  # named again: mypy sees one star
 from tidelog.core.kafka_errors import *  # noqa: F403  # named again: mypy sees one star, not two
 
 if TYPE_CHECKING:

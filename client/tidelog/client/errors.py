@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tidelog.core import kafka_errors
+from tidelog.core.coordinator_errors import *  # noqa: F403  # named again: mypy sees one star
 from tidelog.core.errors import CallFailedError, UnreachableError, error_for
 from tidelog.core.kafka_errors import *  # noqa: F403  # a class per code; the list stands there
 from tidelog.core.kafka_errors import KafkaError, OffsetOutOfRangeError, TidelogError

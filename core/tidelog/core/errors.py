@@ -1,7 +1,7 @@
 """The exception tree: one class per meaning, its wire code and its retry advice as data.
 
 TidelogError                     code, message, is_retriable, is_outcome_unknown
-├── KafkaError                   answered by a broker or controller: a class per code (kafka_errors)
+├── KafkaError                   answered by a broker or controller: one per code (kafka_errors)
 │   └── CorruptMessageError      a batch that is not what it says it is
 │       └── EpochContradictionError
 ├── InvariantError               a bug: the node stops
@@ -18,6 +18,8 @@ TidelogError                     code, message, is_retriable, is_outcome_unknown
 from __future__ import annotations
 
 from tidelog.core import kafka_errors
+from tidelog.core.coordinator_errors import *  # noqa: F403  # named again: mypy sees one star
+from tidelog.core.error_base import code_name
 from tidelog.core.kafka_errors import *  # noqa: F403  # one tree, and its longest list stands once
 from tidelog.core.kafka_errors import (
     KAFKA_ERRORS,
@@ -25,7 +27,6 @@ from tidelog.core.kafka_errors import (
     RETRIABLE_CODES,
     CorruptMessageError,
     TidelogError,
-    code_name,
     error_for,
 )
 from tidelog.v1 import common_pb2

@@ -3,12 +3,16 @@
     TidelogError    code, message, is_retriable, is_outcome_unknown
     └── KafkaError  an answer of a broker or controller; one class below it per `ErrorCode`
 
+The classes of group coordinators are in `coordinator_errors`, both bases in `error_base`.
 `error_for` makes the exception of an answer. Import all of these from `tidelog.core.errors`, which
 has the rest of the tree.
 """
 
 from __future__ import annotations
 
+from tidelog.core import coordinator_errors
+from tidelog.core.coordinator_errors import *  # noqa: F403  # one list of classes, in two files
+from tidelog.core.error_base import KafkaError, TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -60,32 +64,7 @@ __all__ = [
     "UnknownTopicOrPartitionError",
     "UnsupportedCompressionTypeError",
 ]
-
-
-class TidelogError(Exception):
-    """Base of all: `code` is the wire code, `str()` says what was wrong and what to do.
-
-    `is_retriable`: the same request may succeed later. `is_outcome_unknown`: it may have been
-    carried out all the same.
-    """
-
-    code: ErrorCode = common_pb2.UNKNOWN_SERVER_ERROR
-    is_retriable: bool = False
-    is_outcome_unknown: bool = False
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
-
-
-class KafkaError(TidelogError):
-    """An error that a broker or controller answered; itself only where this version has no class.
-
-    `code` is Kafka's number where Kafka has the error, else 10,000 or more.
-    """
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({code_name(self.code)}, {self.message!r})"
+__all__ += coordinator_errors.__all__
 
 
 class UnknownServerError(KafkaError):
@@ -403,8 +382,3 @@ def error_for(code: ErrorCode, message: str) -> KafkaError:
     error.code = code
     error.is_retriable = code in RETRIABLE_CODES
     return error
-
-
-def code_name(code: int) -> str:
-    """The name of a code; one that this version lacks stays a number."""
-    return ErrorCode.Name(code) if code in ErrorCode.values() else f"{code}"
