@@ -1,0 +1,70 @@
+"""Records of the internal topic `__consumer_offsets`, as messages and as bytes. Pure.
+
+A record's key is a `CoordinatorKey`; its value is the message of the key's kind, or none: a
+tombstone. `coordinator_records.proto` says what each kind holds.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from google.protobuf.message import DecodeError
+
+from tidelog.core.errors import CorruptMessageError
+from tidelog.v1.coordinator_records_pb2 import (
+    ClassicGroupValue,
+    CoordinatorKey,
+    GroupMemberValue,
+    GroupValue,
+    OffsetCommitValue,
+)
+
+CoordinatorValue: TypeAlias = OffsetCommitValue | GroupValue | GroupMemberValue | ClassicGroupValue
+VALUE_TYPES: dict[str, type[CoordinatorValue]] = {
+    "offset_commit": OffsetCommitValue,
+    "group": GroupValue,
+    "member": GroupMemberValue,
+    "classic_group": ClassicGroupValue,
+}
+"""Message of the value, by the kind of the key."""
+
+
+class CoordinatorRecord(NamedTuple):
+    """A change of one key's state; `value` None: a tombstone, the state is gone."""
+
+    key: CoordinatorKey
+    value: CoordinatorValue | None
+
+
+class EncodedRecord(NamedTuple):
+    """The same in bytes."""
+
+    key: bytes
+    value: bytes | None
+
+
+def encode(record: CoordinatorRecord) -> EncodedRecord:
+    """Encode a record; equal keys have equal bytes, which compaction rests on."""
+    key = record.key.SerializeToString(deterministic=True)
+    return EncodedRecord(key, None if record.value is None else record.value.SerializeToString())
+
+
+def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
+    """Decode a record; None when its kind is unknown to this version: skip it.
+
+    Raises `CorruptMessageError` when the bytes are no message of the kind.
+    """
+    if key is None:
+        raise CorruptMessageError("a record of the internal topic has no key")
+    try:
+        decoded = CoordinatorKey.FromString(key)
+        value_type = VALUE_TYPES.get(decoded.WhichOneof("kind") or "")
+        if value_type is None:
+            return None
+        return CoordinatorRecord(decoded, None if value is None else value_type.FromString(value))
+    except DecodeError as error:
+        raise CorruptMessageError(
+            f"a record of the internal topic is no message of its kind: {error}"
+        ) from error

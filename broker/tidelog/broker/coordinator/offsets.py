@@ -1,0 +1,303 @@
+"""Committed offsets of the groups of one partition of `__consumer_offsets`: the core.
+
+    commit, delete, expire, forget_topics    decide: records to append, and results per partition
+    replay                                   changes the state; nothing else does
+    fetch, fetch_all                         read what was replayed
+
+Whether the caller may commit (member, epoch, generation) is the group's to say, before. An offset
+belongs to an incarnation of a topic: one of a deleted topic does not apply to a later one of its
+name. Results are in the order of what was asked. Sources: KIP-211 (expiry), KIP-496 (deletion),
+KIP-848 (topic ids).
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.core.errors import (
+    GroupSubscribedToTopicError,
+    InconsistentTopicIdError,
+    InvalidRequestError,
+    KafkaError,
+    OffsetMetadataTooLargeError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
+from tidelog.v1.coordinator_records_pb2 import CoordinatorKey, OffsetCommitKey, OffsetCommitValue
+
+NO_OFFSET = -1
+NO_EPOCH = -1
+_MAX_I64 = (1 << 63) - 1
+
+
+class TopicPartition(NamedTuple):
+    """A partition as a client names it: by name, by id (16 bytes), or by both; empty: not named."""
+
+    topic: str
+    topic_id: bytes
+    partition: int
+
+
+class CommittedOffset(NamedTuple):
+    """An offset that a group committed, and what it said with it."""
+
+    offset: int
+    """Offset of the next record to read; -1: nothing is committed."""
+    leader_epoch: int = NO_EPOCH
+    """Leader epoch of the last record before; -1: not known."""
+    metadata: str = ""
+    committed_ms: int = -1
+    """By the coordinator's clock."""
+
+
+NOTHING_COMMITTED = CommittedOffset(NO_OFFSET)
+
+
+class OffsetResult(NamedTuple):
+    """Outcome for one partition, under its full name where it is known."""
+
+    partition: TopicPartition
+    committed: CommittedOffset = NOTHING_COMMITTED
+    error: KafkaError | None = None
+
+
+class Decision(NamedTuple):
+    """Records to append, all or none, and results that hold once they are committed."""
+
+    records: list[CoordinatorRecord]
+    results: list[OffsetResult]
+
+
+class Topics(Protocol):
+    """Topics of the newest metadata image."""
+
+    def topic_id(self, topic: str) -> bytes | None:
+        """Id of the topic of this name."""
+
+    def name(self, topic_id: bytes) -> str | None:
+        """Name of the topic of this id."""
+
+    def partition_count(self, topic_id: bytes) -> int:
+        """Number of the topic's partitions; 0 without the topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Expiry of a group's offsets (KIP-211)."""
+
+    retention_ms: int
+    subscribed: Collection[str] = ()
+    """Topics that the group's members read: their offsets do not expire."""
+    empty_since_ms: int | None = None
+    """Time since which the group has no members; None: it has some, or never had one."""
+
+
+class CommittedOffsets:
+    """Committed offsets of the groups of one partition of the internal topic."""
+
+    def __init__(self, *, metadata_bytes_max: int) -> None:
+        self._metadata_bytes_max = metadata_bytes_max
+        self._by_group: dict[str, dict[tuple[bytes, int], tuple[str, CommittedOffset]]] = {}
+
+    # Decide
+
+    def commit(
+        self,
+        group_id: str,
+        offsets: Iterable[tuple[TopicPartition, CommittedOffset]],
+        topics: Topics,
+        now_ms: int,
+    ) -> Decision:
+        """Commit each valid offset; the others get an error each and stop nobody."""
+        decision = Decision([], [])
+        for asked, committed in offsets:
+            try:
+                found = _resolve(asked, topics)
+                self._check(found, committed)
+            except KafkaError as error:
+                decision.results.append(OffsetResult(asked, error=error))
+                continue
+            stamped = committed._replace(committed_ms=now_ms)
+            decision.records.append(_commit_record(group_id, found, stamped))
+            decision.results.append(OffsetResult(found, stamped))
+        return decision
+
+    def _check(self, partition: TopicPartition, committed: CommittedOffset) -> None:
+        if not 0 <= committed.offset <= _MAX_I64:
+            raise InvalidRequestError(
+                f"offset {committed.offset} of {partition.topic}-{partition.partition}: "
+                "commit 0 or more"
+            )
+        length = len(committed.metadata.encode("utf-8", "surrogatepass"))
+        if length > self._metadata_bytes_max:
+            raise OffsetMetadataTooLargeError(
+                f"metadata of {length} bytes for {partition.topic}-{partition.partition}: "
+                f"offset.metadata.max.bytes is {self._metadata_bytes_max}"
+            )
+
+    def delete(
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition],
+        topics: Topics,
+        subscribed: Collection[str],
+    ) -> Decision:
+        """Delete offsets, but those of topics in `subscribed` (KIP-496)."""
+        decision = Decision([], [])
+        for asked in partitions:
+            try:
+                found = self._deletable(group_id, asked, topics, subscribed)
+            except KafkaError as error:
+                decision.results.append(OffsetResult(asked, error=error))
+                continue
+            decision.records.append(_tombstone(group_id, found.topic_id, found.partition))
+            decision.results.append(OffsetResult(found))
+        return decision
+
+    def _deletable(
+        self,
+        group_id: str,
+        asked: TopicPartition,
+        topics: Topics,
+        subscribed: Collection[str],
+    ) -> TopicPartition:
+        found = _resolve(asked, topics)
+        if found.topic in subscribed:
+            raise GroupSubscribedToTopicError(
+                f"group {group_id!r} is subscribed to {found.topic}: stop its members first"
+            )
+        if (found.topic_id, found.partition) not in self._by_group.get(group_id, {}):
+            raise UnknownTopicOrPartitionError(
+                f"group {group_id!r} has no offset of {found.topic}-{found.partition}"
+            )
+        return found
+
+    def delete_group(self, group_id: str) -> list[CoordinatorRecord]:
+        """Delete every offset of the group."""
+        return [_tombstone(group_id, *held) for held in self._by_group.get(group_id, {})]
+
+    def expire(self, group_id: str, retention: Retention, now_ms: int) -> list[CoordinatorRecord]:
+        """Delete offsets that are older than their retention.
+
+        Their age counts from the commit, and not before the group lost its last member.
+        """
+        return [
+            _tombstone(group_id, *held)
+            for held, (topic, committed) in self._by_group.get(group_id, {}).items()
+            if topic not in retention.subscribed
+            and now_ms - max(committed.committed_ms, retention.empty_since_ms or 0)
+            >= retention.retention_ms
+        ]
+
+    def forget_topics(
+        self, group_id: str, is_deleted: Callable[[bytes], bool]
+    ) -> list[CoordinatorRecord]:
+        """Delete the group's offsets of topics that were deleted."""
+        held_of_group = self._by_group.get(group_id, {})
+        return [_tombstone(group_id, *held) for held in held_of_group if is_deleted(held[0])]
+
+    # Change
+
+    def replay(self, key: OffsetCommitKey, value: OffsetCommitValue | None) -> None:
+        """Apply a record that was appended or loaded; None deletes."""
+        held = (key.topic_id, key.partition)
+        if value is not None:
+            committed = CommittedOffset(
+                value.offset, value.leader_epoch, value.metadata, value.committed_ms
+            )
+            self._by_group.setdefault(key.group_id, {})[held] = (value.topic, committed)
+        elif (of_group := self._by_group.get(key.group_id)) is not None:
+            of_group.pop(held, None)
+            if not of_group:
+                del self._by_group[key.group_id]
+
+    # Read
+
+    @property
+    def groups(self) -> list[str]:
+        """Groups with a committed offset, in order."""
+        return sorted(self._by_group)
+
+    def has_offsets(self, group_id: str) -> bool:
+        """True if the group has committed an offset that is still there."""
+        return group_id in self._by_group
+
+    def fetch(
+        self, group_id: str, partitions: Iterable[TopicPartition], topics: Topics
+    ) -> list[OffsetResult]:
+        """Read offsets; one that was not committed is -1, without an error, as in Kafka."""
+        return [self._fetch_one(group_id, asked, topics) for asked in partitions]
+
+    def _fetch_one(self, group_id: str, asked: TopicPartition, topics: Topics) -> OffsetResult:
+        try:
+            found = _resolve(asked, topics)
+        except KafkaError as error:
+            return OffsetResult(asked, error=error)
+        held = self._by_group.get(group_id, {}).get((found.topic_id, found.partition))
+        return OffsetResult(found, NOTHING_COMMITTED if held is None else held[1])
+
+    def fetch_all(
+        self, group_id: str, topics: Topics, *, after: tuple[str, int] = ("", -1), limit: int
+    ) -> list[OffsetResult]:
+        """Read the next `limit` offsets after a topic and partition, of existing topics, in order.
+
+        Fewer than `limit`: there are no more.
+        """
+        return sorted(self._existing(group_id, topics, after), key=lambda one: one.partition)[
+            :limit
+        ]
+
+    def _existing(
+        self, group_id: str, topics: Topics, after: tuple[str, int]
+    ) -> Iterator[OffsetResult]:
+        for (topic_id, partition), (_, committed) in self._by_group.get(group_id, {}).items():
+            topic = topics.name(topic_id)
+            if topic is not None and (topic, partition) > after:
+                yield OffsetResult(TopicPartition(topic, topic_id, partition), committed)
+
+
+def _resolve(asked: TopicPartition, topics: Topics) -> TopicPartition:
+    """Complete name and id. Raises `KafkaError` unless both name one existing partition."""
+    topic_id = asked.topic_id or topics.topic_id(asked.topic)
+    if topic_id is None:
+        raise UnknownTopicOrPartitionError(f"topic {asked.topic!r} does not exist")
+    topic = topics.name(topic_id)
+    if topic is None:
+        raise UnknownTopicIdError(f"no topic has the id {topic_id.hex()}: it was deleted")
+    if asked.topic not in ("", topic):
+        raise InconsistentTopicIdError(
+            f"topic {asked.topic!r} does not have the id {topic_id.hex()}: look it up again"
+        )
+    count = topics.partition_count(topic_id)
+    if not 0 <= asked.partition < count:
+        raise UnknownTopicOrPartitionError(
+            f"{topic}-{asked.partition} does not exist: the topic has {count} partitions"
+        )
+    return TopicPartition(topic, topic_id, asked.partition)
+
+
+def _commit_record(
+    group_id: str, partition: TopicPartition, committed: CommittedOffset
+) -> CoordinatorRecord:
+    value = OffsetCommitValue(
+        offset=committed.offset,
+        leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        committed_ms=committed.committed_ms,
+        topic=partition.topic,
+    )
+    return CoordinatorRecord(_key(group_id, partition.topic_id, partition.partition), value)
+
+
+def _tombstone(group_id: str, topic_id: bytes, partition: int) -> CoordinatorRecord:
+    return CoordinatorRecord(_key(group_id, topic_id, partition), None)
+
+
+def _key(group_id: str, topic_id: bytes, partition: int) -> CoordinatorKey:
+    commit = OffsetCommitKey(group_id=group_id, topic_id=topic_id, partition=partition)
+    return CoordinatorKey(offset_commit=commit)
