@@ -49,7 +49,7 @@ class GroupKey(_message.Message):
     def __init__(self, group_id: _Optional[str] = ...) -> None: ...
 
 class GroupValue(_message.Message):
-    __slots__ = ("epoch", "assignment_epoch", "assignor", "rebalances")
+    __slots__ = ("epoch", "assignment_epoch", "assignor", "rebalances", "topics_hash")
     class Rebalance(_message.Message):
         __slots__ = ("time_ms", "epoch", "cause")
         TIME_MS_FIELD_NUMBER: _ClassVar[int]
@@ -63,11 +63,13 @@ class GroupValue(_message.Message):
     ASSIGNMENT_EPOCH_FIELD_NUMBER: _ClassVar[int]
     ASSIGNOR_FIELD_NUMBER: _ClassVar[int]
     REBALANCES_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_HASH_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     assignment_epoch: int
     assignor: str
     rebalances: _containers.RepeatedCompositeFieldContainer[GroupValue.Rebalance]
-    def __init__(self, epoch: _Optional[int] = ..., assignment_epoch: _Optional[int] = ..., assignor: _Optional[str] = ..., rebalances: _Optional[_Iterable[_Union[GroupValue.Rebalance, _Mapping]]] = ...) -> None: ...
+    topics_hash: int
+    def __init__(self, epoch: _Optional[int] = ..., assignment_epoch: _Optional[int] = ..., assignor: _Optional[str] = ..., rebalances: _Optional[_Iterable[_Union[GroupValue.Rebalance, _Mapping]]] = ..., topics_hash: _Optional[int] = ...) -> None: ...
 
 class GroupMemberKey(_message.Message):
     __slots__ = ("group_id", "member_id")

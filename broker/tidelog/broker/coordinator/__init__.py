@@ -3,9 +3,13 @@
     group_key             the group's partition of `__consumer_offsets`: its leader coordinates it
     coordinator_records   records of that topic: keys and values, as bytes and as messages
     offsets               committed offsets of all groups of one partition: the core
+    consumer_group        a group of the consumer protocol (KIP-848): members, epochs, holders
+    consumer_member       one member, and its way to its target assignment
+    consumer_heartbeats   decisions on members' heartbeats, and on members whose time is over
+    consumer_sessions     who is alive, and what each was sent
     assignors/            assignment of partitions to members, by the coordinator (KIP-848)
 
 A core here decides records and replies and changes nothing; `replay` of a record alone changes its
 state, so that a coordinator that loads the topic has the state of the one that wrote it. Begin with
-`offsets`.
+`offsets`, the smaller one, then `consumer_member`.
 """

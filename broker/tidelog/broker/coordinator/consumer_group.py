@@ -1,0 +1,260 @@
+"""A group of the consumer protocol: members, epochs, and who holds which partition. The core.
+
+    replay_group, replay_member   change the state; nothing else does
+    begin, change, remove         decide: records of a changed member and of the next group epoch
+    assign                        decide: records of a new target assignment
+    step                          decide: the next step of a member to its target
+
+The *group epoch* rises when members, subscriptions or subscribed topics change; an assignor then
+makes the *target assignment* of that epoch, and each member comes to it at its own pace. Epochs
+never fall: the group's record outlives its members. Source: KIP-848.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from tidelog.broker.coordinator.consumer_member import (
+    NOTHING,
+    Member,
+    PartitionId,
+    Partitions,
+    from_value,
+    reconcile,
+    to_value,
+)
+from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.offsets import Topics
+from tidelog.v1.coordinator_records_pb2 import (
+    CoordinatorKey,
+    GroupKey,
+    GroupMemberKey,
+    GroupMemberValue,
+    GroupValue,
+)
+
+REBALANCES_KEPT = 10
+FIRST_EPOCH = 1
+"""Epoch of a group that has had no member: its assignment, of nothing, is complete."""
+_HASH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """A rise of the group epoch."""
+
+    time_ms: int
+    epoch: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """State of a group, its members aside."""
+
+    epoch: int = FIRST_EPOCH
+    assignment_epoch: int = FIRST_EPOCH
+    """At most `epoch`; below it an assignment is to be made."""
+    assignor: str = ""
+    """The one that made the assignment."""
+    rebalances: tuple[Rebalance, ...] = ()
+    """The last ten, the newest last."""
+    topics_hash: int = 0
+    """Hash of the subscribed topics as of `epoch`, see `topics_hash`."""
+
+
+class ConsumerGroup:
+    """State of one group, and its next records."""
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.state = GroupState()
+        self.members: dict[str, Member] = {}
+        self._holders: dict[PartitionId, str] = {}
+        self._instances: dict[str, str] = {}
+
+    # Read
+
+    @property
+    def needs_assignment(self) -> bool:
+        """True while the newest group epoch has no target assignment."""
+        return self.state.assignment_epoch < self.state.epoch
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Names that some member subscribes to."""
+        return frozenset().union(*(member.topics for member in self.members.values()))
+
+    def holder(self, partition: PartitionId) -> str | None:
+        """Member that owns a partition or has still to let go of it."""
+        return self._holders.get(partition)
+
+    def instance(self, instance_id: str) -> Member | None:
+        """Static member of this `group.instance.id`."""
+        member_id = self._instances.get(instance_id)
+        return None if member_id is None else self.members[member_id]
+
+    def wanted_assignor(self, default: str) -> str:
+        """Name the assignor that most members want; of equals the first by name."""
+        votes = Counter(one.assignor for one in self.members.values() if one.assignor)
+        return min(votes, key=lambda name: (-votes[name], name), default=default)
+
+    # Decide
+
+    def begin(self, cause: str, now_ms: int, topics: Topics) -> list[CoordinatorRecord]:
+        """Begin the next group epoch without a change of members, as when topics have changed."""
+        return [self._next_epoch(self.members, cause, now_ms, topics)]
+
+    def change(
+        self, member: Member, cause: str | None, now_ms: int, topics: Topics
+    ) -> list[CoordinatorRecord]:
+        """Put a member in, or in the place of itself; with a cause, begin the next group epoch."""
+        records = (
+            [self._member_record(member)] if self.members.get(member.member_id) != member else []
+        )
+        if cause is not None:
+            members = {**self.members, member.member_id: member}
+            records.append(self._next_epoch(members, cause, now_ms, topics))
+        return records
+
+    def remove(
+        self, member_ids: list[str], cause: str, now_ms: int, topics: Topics
+    ) -> list[CoordinatorRecord]:
+        """Take members out, and begin the next group epoch."""
+        left = {name: one for name, one in self.members.items() if name not in member_ids}
+        tombstones = [CoordinatorRecord(self._member_key(one), None) for one in member_ids]
+        return [*tombstones, self._next_epoch(left, cause, now_ms, topics)]
+
+    def replace_member(
+        self, old_id: str, member: Member, cause: str | None, now_ms: int, topics: Topics
+    ) -> list[CoordinatorRecord]:
+        """Put a static member in the place of its former self, which had another member id."""
+        records = [CoordinatorRecord(self._member_key(old_id), None), self._member_record(member)]
+        if cause is not None:
+            members = {name: one for name, one in self.members.items() if name != old_id}
+            members[member.member_id] = member
+            records.append(self._next_epoch(members, cause, now_ms, topics))
+        return records
+
+    def assign(
+        self, epoch: int, assignor: str, targets: Mapping[str, Partitions]
+    ) -> list[CoordinatorRecord]:
+        """Set the target assignment that was made for `epoch`; members that left since are skipped.
+
+        The group's record comes last: a coordinator that loads only a part of the records makes the
+        assignment again.
+        """
+        records = [
+            self._member_record(replace(member, target=targets.get(name, NOTHING)))
+            for name, member in self.members.items()
+            if member.target != targets.get(name, NOTHING)
+        ]
+        state = replace(self.state, assignment_epoch=epoch, assignor=assignor)
+        return [*records, self._group_record(state)]
+
+    def step(self, member: Member) -> Member:
+        """Take a member's next step to its target, see `reconcile`."""
+
+        def is_free(partition: PartitionId) -> bool:
+            return self._holders.get(partition, member.member_id) == member.member_id
+
+        return reconcile(member, self.state.assignment_epoch, is_free)
+
+    def delete(self) -> list[CoordinatorRecord]:
+        """Delete the group, which must be empty."""
+        return [CoordinatorRecord(self._group_key(), None)]
+
+    def _next_epoch(
+        self, members: Mapping[str, Member], cause: str, now_ms: int, topics: Topics
+    ) -> CoordinatorRecord:
+        epoch = self.state.epoch + 1
+        rebalances = (*self.state.rebalances, Rebalance(now_ms, epoch, cause))[-REBALANCES_KEPT:]
+        names = frozenset().union(*(one.topics for one in members.values()))
+        state = replace(
+            self.state, epoch=epoch, rebalances=rebalances, topics_hash=topics_hash(names, topics)
+        )
+        return self._group_record(state)
+
+    # Change
+
+    def replay_group(self, value: GroupValue | None) -> None:
+        """Apply the group's record; None: it is deleted."""
+        if value is None:
+            self.state = GroupState()
+            return
+        self.state = GroupState(
+            epoch=value.epoch,
+            assignment_epoch=value.assignment_epoch,
+            assignor=value.assignor,
+            rebalances=tuple(
+                Rebalance(one.time_ms, one.epoch, one.cause) for one in value.rebalances
+            ),
+            topics_hash=value.topics_hash,
+        )
+
+    def replay_member(self, member_id: str, value: GroupMemberValue | None) -> None:
+        """Apply a member's record; None: it is gone."""
+        old = self.members.pop(member_id, None)
+        if old is not None:
+            self._forget(old)
+        if value is not None:
+            member = from_value(member_id, value)
+            self.members[member_id] = member
+            self._holders.update(dict.fromkeys(member.held, member_id))
+            if member.instance_id is not None:
+                self._instances[member.instance_id] = member_id
+
+    def _forget(self, member: Member) -> None:
+        for partition in member.held:
+            if self._holders.get(partition) == member.member_id:
+                del self._holders[partition]
+        instance_id = member.instance_id
+        if instance_id is not None and self._instances.get(instance_id) == member.member_id:
+            del self._instances[instance_id]
+
+    # Records
+
+    def _group_record(self, state: GroupState) -> CoordinatorRecord:
+        value = GroupValue(
+            epoch=state.epoch,
+            assignment_epoch=state.assignment_epoch,
+            assignor=state.assignor,
+            rebalances=[
+                GroupValue.Rebalance(time_ms=one.time_ms, epoch=one.epoch, cause=one.cause)
+                for one in state.rebalances
+            ],
+            topics_hash=state.topics_hash,
+        )
+        return CoordinatorRecord(self._group_key(), value)
+
+    def _member_record(self, member: Member) -> CoordinatorRecord:
+        return CoordinatorRecord(self._member_key(member.member_id), to_value(member))
+
+    def _group_key(self) -> CoordinatorKey:
+        return CoordinatorKey(group=GroupKey(group_id=self.group_id))
+
+    def _member_key(self, member_id: str) -> CoordinatorKey:
+        key = GroupMemberKey(group_id=self.group_id, member_id=member_id)
+        return CoordinatorKey(member=key)
+
+
+def topics_hash(names: frozenset[str], topics: Topics) -> int:
+    """Hash ids and partition counts of existing topics; another one calls for a rebalance."""
+    digest = blake2b(digest_size=_HASH_BYTES)
+    for part in _parts(names, topics):
+        digest.update(len(part).to_bytes(4, "big") + part)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def _parts(names: frozenset[str], topics: Topics) -> Iterator[bytes]:
+    for name in sorted(names):
+        topic_id = topics.topic_id(name)
+        if topic_id is not None:
+            yield name.encode()
+            yield topic_id
+            yield topics.partition_count(topic_id).to_bytes(4, "big")

@@ -1,0 +1,112 @@
+"""Sessions of the members of one group: who is alive, and what each was sent. Pure.
+
+Kept in memory only. A coordinator that has loaded the group begins every session afresh, and
+numbers assignments from another `first_version`, so that nothing that was sent before counts.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.broker.coordinator.consumer_member import NOTHING, Member, Partitions
+
+ENDED_KEPT = 500
+"""Members that are gone and whose late requests are still refused, of each group."""
+
+
+@dataclass(slots=True)
+class Session:
+    """A member's time, and the newest assignment that it was sent."""
+
+    heard_ms: int
+    version: int = 0
+    """Number of the newest assignment that was sent; 0: none yet."""
+    offered: Partitions | None = None
+    """The newest assignment that was sent; None: none yet."""
+    sequence: int = 0
+    """Highest number of a request."""
+    revoking: Partitions = NOTHING
+    """Partitions that the member had to let go of at the last look."""
+    revoking_since_ms: int = 0
+    is_fenced: bool = False
+
+
+class ConsumerSessions:
+    """Sessions by member id; times are those of a clock that only rises."""
+
+    def __init__(self, *, session_timeout_ms: int, first_version: int) -> None:
+        self._timeout_ms = session_timeout_ms
+        self._version = first_version
+        self._by_member: dict[str, Session] = {}
+        self._ended: dict[str, int] = {}
+
+    def begin(self, member_id: str, now_ms: int) -> Session:
+        """Find the member's session; a member without one gets a full one now."""
+        session = self._by_member.get(member_id)
+        if session is None:
+            session = self._by_member[member_id] = Session(now_ms)
+        return session
+
+    def is_late(self, member_id: str, sequence: int) -> bool:
+        """True for a request that a later one of the member has overtaken; 0 is never late."""
+        session = self._by_member.get(member_id)
+        highest = self._ended.get(member_id, 0) if session is None else session.sequence
+        return 0 < sequence <= highest
+
+    def note_request(self, member_id: str, sequence: int, now_ms: int) -> None:
+        """Renew the session."""
+        session = self.begin(member_id, now_ms)
+        session.heard_ms, session.is_fenced = now_ms, False
+        session.sequence = max(session.sequence, sequence)
+
+    def note_offer(self, member_id: str, assigned: Partitions, now_ms: int) -> int:
+        """Number an assignment that is about to be sent; no number is used twice in a group."""
+        session = self.begin(member_id, now_ms)
+        self._version += 1
+        session.version, session.offered = self._version, assigned
+        return session.version
+
+    def knows(self, member: Member, version: int) -> bool:
+        """True if a request of this version was sent by one who knows the member's assignment."""
+        session = self._by_member.get(member.member_id)
+        return (
+            session is not None
+            and session.version == version
+            and session.offered == member.assigned
+        )
+
+    def fence(self, member_id: str) -> None:
+        """Refuse the member until it joins again; its session runs out meanwhile."""
+        self._by_member[member_id].is_fenced = True
+
+    def is_fenced(self, member_id: str) -> bool:
+        """True if the member did not let go in time."""
+        session = self._by_member.get(member_id)
+        return session is not None and session.is_fenced
+
+    def end(self, member_id: str) -> None:
+        """Forget a member that is gone, but the number of its last request for a while."""
+        session = self._by_member.pop(member_id, None)
+        if session is not None and session.sequence:
+            self._ended[member_id] = session.sequence
+        while len(self._ended) > ENDED_KEPT:
+            del self._ended[next(iter(self._ended))]
+
+    def version(self, member_id: str) -> int:
+        """Number of the newest assignment that the member was sent."""
+        session = self._by_member.get(member_id)
+        return 0 if session is None else session.version
+
+    def has_expired(self, member: Member, now_ms: int) -> bool:
+        """True if the member was silent for its session; one without a session begins it now."""
+        return now_ms - self.begin(member.member_id, now_ms).heard_ms >= self._timeout_ms
+
+    def is_stuck(self, member: Member, now_ms: int) -> bool:
+        """True if the member did not let go of partitions within its rebalance timeout."""
+        session = self.begin(member.member_id, now_ms)
+        if session.revoking != member.revoking:
+            session.revoking, session.revoking_since_ms = member.revoking, now_ms
+        waited_ms = now_ms - session.revoking_since_ms
+        return bool(member.revoking) and waited_ms >= member.rebalance_timeout_ms
