@@ -7,6 +7,7 @@
     consumer_member       one member, and its way to its target assignment
     consumer_heartbeats   decisions on members' heartbeats, and on members whose time is over
     consumer_sessions     who is alive, and what each was sent
+    target_assignments    a group's target assignment, made by an assignor in slices
     assignors/            assignment of partitions to members, by the coordinator (KIP-848)
 
 A core here decides records and replies and changes nothing; `replay` of a record alone changes its

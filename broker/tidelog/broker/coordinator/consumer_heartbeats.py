@@ -9,7 +9,8 @@ joins again or when its session is over. Until then it may read on, so nobody ge
 
 A reply may be sent once its records are committed. A request that came late (`sequence`) changes
 nothing; one that its sender wrote before it knew its newest assignment (`version`) does not confirm
-that it let go of partitions. Epochs are compared before anything is changed. Source: KIP-848.
+that it let go of partitions. Epochs are compared before anything is changed. Source: KIP-848,
+decision 0049.
 """
 
 # Pure: decides, never acts (rule R2).
