@@ -15,7 +15,7 @@ from tidelog.client.errors import CallFailedError, TidelogError, UnreachableErro
 from tidelog.net.transport import Transport
 from tidelog.v1 import common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
-from tidelog.v1.methods import FETCH_STREAM, PRODUCE_STREAM, Method, Request, Response
+from tidelog.v1.methods import FETCH_STREAM, GROUP_STREAM, PRODUCE_STREAM, Method, Request, Response
 
 
 @dataclass
@@ -83,6 +83,8 @@ class Meddler:
         stream = await self._transport.open_stream(address, method)
         if method is FETCH_STREAM:
             return MeddledFetchStream(self, address, stream)
+        if method is GROUP_STREAM:
+            return stream
         assert method is PRODUCE_STREAM
         meddled = MeddledProduceStream(self, address, stream)
         self.streams.append(meddled)

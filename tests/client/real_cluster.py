@@ -17,6 +17,7 @@ from tests.client.patience import PATIENCE_MS, POLL_S, until
 from tests.client.real_nodes import Machine
 from tests.client.real_topics import RealPartition, RealTopic
 
+from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.core.errors import CallFailedError, TidelogError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.config import ControllerConfig
@@ -50,14 +51,21 @@ CONTROLLER_ID = 9
 CONTROLLERS = {CONTROLLER_ID: "node9:9192", 10: "node10:9192", 11: "node11:9192"}
 CLUSTER_ID = "real"
 DATA_DIRECTORY = "/data"
+GROUPS = GroupConfig(offsets_topic_num_partitions=3)
 
 
 class RealCluster(Meddler):
     """Get one that runs by `started`."""
 
     def __init__(
-        self, *, auto_create: bool = True, controllers: int = 1, **controller: Any
+        self,
+        *,
+        auto_create: bool = True,
+        controllers: int = 1,
+        groups: GroupConfig = GROUPS,
+        **controller: Any,
     ) -> None:
+        self._groups = groups
         self.hosts: dict[str, Host] = {}
         self.direct = LoopPeers(self.hosts)
         """A way to the nodes on which nothing is counted, and nothing happens."""
@@ -294,6 +302,7 @@ class RealCluster(Meddler):
             rack=f"rack-{node_id}",
             auto_create_topics_enable=self._auto_create,
             controller=self._controller,
+            groups=self._groups,
             raft=RaftConfig(
                 cluster_id=CLUSTER_ID, wal_reserve_bytes=1 << 16, snapshot_interval_bytes=1 << 15
             ),
@@ -304,11 +313,15 @@ ClusterT = TypeVar("ClusterT", bound=RealCluster)
 
 
 async def started(
-    *, auto_create: bool = True, controllers: int = 1, **controller: Any
+    *,
+    auto_create: bool = True,
+    controllers: int = 1,
+    groups: GroupConfig = GROUPS,
+    **controller: Any,
 ) -> RealCluster:
     """A cluster that serves; `controller` are fields of its `ControllerConfig`."""
     return await start_all(
-        RealCluster(auto_create=auto_create, controllers=controllers, **controller)
+        RealCluster(auto_create=auto_create, controllers=controllers, groups=groups, **controller)
     )
 
 

@@ -21,6 +21,7 @@ from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
+from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.metadata.plans import Planned, check_total, partitions_left
 from tidelog.v1.admin_pb2 import CreatePartitionsRequest, CreatePartitionsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
@@ -85,6 +86,8 @@ def _check_total(
 def _plan(
     asked: CreatePartitionsRequest.Topic, image: MetadataImage, *, partitions_left: int
 ) -> tuple[TopicImage, Planned]:
+    # A coordinator is found by the number of partitions.
+    check_not_internal(asked.name, "a change of its partitions")
     topic = image.topics.get(asked.name)
     if topic is None:
         raise UnknownTopicOrPartitionError(f"topic {asked.name[:260]!r} does not exist")

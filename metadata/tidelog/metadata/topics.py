@@ -17,6 +17,7 @@ from tidelog.core.errors import (
     InvalidTopicError,
     TidelogError,
     TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
 )
 from tidelog.log.config import log_config
 from tidelog.metadata import assignments
@@ -24,6 +25,7 @@ from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, Shows, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
+from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
@@ -82,6 +84,8 @@ def create_topics(
         if part.is_full:
             break
         try:
+            if not request.internal_topic:
+                check_not_internal(topic.name, "its creation")
             planned = creation.plan(topic)
         except TidelogError as error:
             response.topics.add(name=topic.name, error=wire_error(error))
@@ -111,15 +115,23 @@ def delete_topics(
         if part.is_full:
             break
         result = response.topics.add(name=name)
-        topic = image.topics.get(name)
-        if topic is None or name in gone:
-            result.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
-            result.error.message = f"topic {name[:260]!r} does not exist"
+        try:
+            topic = _deletable(name, image, gone)
+        except TidelogError as error:
+            result.error.CopyFrom(wire_error(error))
             continue
         gone.add(name)
         part.take(len(topic.partitions))
         records.append(MetadataRecord(remove_topic=RemoveTopicRecord(topic_id=topic.topic_id)))
     return part.decision(records, response, results=len(response.topics), asked=len(request.names))
+
+
+def _deletable(name: str, image: MetadataImage, gone: set[str]) -> TopicImage:
+    check_not_internal(name, "its deletion")
+    topic = image.topics.get(name)
+    if topic is None or name in gone:
+        raise UnknownTopicOrPartitionError(f"topic {name[:260]!r} does not exist")
+    return topic
 
 
 def show_created(

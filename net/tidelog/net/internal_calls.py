@@ -32,6 +32,8 @@ def check_request(request: object, listener: Listener) -> None:
         _check("a fetch with a replica_id", listener)
     if getattr(request, "forwarded", False) or getattr(request, "from_broker", False):
         _check("a forwarded request", listener)
+    if getattr(request, "internal_topic", False):
+        _check("the creation of an internal topic", listener)
 
 
 def _check(what: str, listener: Listener) -> None:

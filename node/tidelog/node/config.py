@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.config_keys import ConfigKey, build_config, declaration, declare, keys_of
 from tidelog.core.config_sources import Rule, Settings, read_settings
@@ -130,6 +131,7 @@ class NodeConfig:
     )
     controller: ControllerConfig = field(default_factory=ControllerConfig)
     replica: ReplicaConfig = field(default_factory=ReplicaConfig)
+    groups: GroupConfig = field(default_factory=GroupConfig)
 
     @property
     def internal_listener(self) -> Listener:

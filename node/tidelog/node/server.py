@@ -18,6 +18,8 @@ from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
+from tidelog.broker.coordinator.assignors.catalogue import assignors_of
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
 from tidelog.core.env import Clock, Disk, Random
@@ -36,7 +38,9 @@ from tidelog.node.handlers.admin import AdminHandler
 from tidelog.node.handlers.broker import BrokerHandler
 from tidelog.node.handlers.client_traffic import ClientTraffic
 from tidelog.node.handlers.controller import ControllerHandler
+from tidelog.node.handlers.coordinator import CoordinatorHandler
 from tidelog.node.handlers.node import NodeHandler
+from tidelog.node.image_publisher import ImagePublisher
 from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.node.loop_stalls import LoopStalls
 from tidelog.node.start_record import StartRecord
@@ -121,6 +125,7 @@ class Node:
             log.info("broker starts", disk=_DISKS[start.loss])
             self._broker.lifecycle.start_loss = start.loss
             self._broker.replica_manager.begin_life(start.life)
+            self._broker.groups.start()
             await self._broker.follower.start()
             await self._broker.lifecycle.start()
 
@@ -132,6 +137,7 @@ class Node:
                 await self._broker.lifecycle.controlled_shutdown()
             await self._broker.lifecycle.stop()
             await self._broker.follower.stop()
+            await self._broker.groups.stop()
             if await self._broker.replica_manager.stop():
                 await self._broker.start_record.note_clean_stop()
         if self._quorum is not None:
@@ -234,6 +240,9 @@ class Node:
                 reports=self._reports,
             )
             self.services["tidelog.v1.Broker"], self._traffic = handler, handler.traffic
+            self.services["tidelog.v1.Coordinator"] = CoordinatorHandler(
+                coordinator=broker.groups, image=self._image, forwarder=broker.forwarder
+            )
         self.services["tidelog.v1.Admin"] = AdminHandler(
             config=config.controller,
             voters=config.controller_voters,
@@ -255,6 +264,7 @@ class BrokerParts:
     lifecycle: Lifecycle
     forwarder: ControllerForwarder
     producer_ids: ProducerIds
+    groups: GroupCoordinator
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
@@ -343,7 +353,7 @@ def _build_broker(
     replica_manager = _build_replica_manager(
         config, ports, controllers, reports, journal, start_record, unread
     )
-    publisher = _Publisher(replica_manager, start_record)
+    publisher = ImagePublisher(replica_manager, start_record)
     follower = MetadataFollower(
         broker_id=config.node_id,
         peers=ports.peers,
@@ -382,6 +392,20 @@ def _build_broker(
         lifecycle,
         forwarder,
         producer_ids,
+        _build_groups(config, ports, replica_manager, follower),
+    )
+
+
+def _build_groups(
+    config: NodeConfig, ports: Ports, replica_manager: ReplicaManager, follower: MetadataFollower
+) -> GroupCoordinator:
+    return GroupCoordinator(
+        config=config.groups,
+        assignors=assignors_of(config.groups.assignor_names),
+        replica_manager=replica_manager,
+        image=lambda: follower.image,
+        clock=ports.clock,
+        on_fatal=ports.on_fatal,
     )
 
 
@@ -455,31 +479,3 @@ def _build_replica_manager(
         unread=unread,
         own=_own_cluster(config, ports),
     )
-
-
-class _Publisher:
-    """Passes images to the replica manager, except those older than the broker's registration.
-
-    An older image may still name an earlier incarnation of this broker as leader.
-    """
-
-    def __init__(self, replica_manager: ReplicaManager, start_record: StartRecord) -> None:
-        self._replica_manager = replica_manager
-        self._start_record = start_record
-        self._broker_epoch: int | None = None
-        self._newest: MetadataImage | None = None
-
-    async def on_registered(self, broker_epoch: int) -> None:
-        await self._start_record.note_reported()
-        if self._broker_epoch is None:
-            await self._replica_manager.start(broker_epoch)
-        else:
-            self._replica_manager.set_broker_epoch(broker_epoch)
-        self._broker_epoch = broker_epoch
-        if self._newest is not None:
-            self.on_image(self._newest)
-
-    def on_image(self, image: MetadataImage) -> None:
-        self._newest = image
-        if self._broker_epoch is not None and image.offset >= self._broker_epoch:
-            self._replica_manager.on_image(image)

@@ -52,11 +52,12 @@ class ReplicaAssignment(_message.Message):
     def __init__(self, partition: _Optional[int] = ..., broker_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
-    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "from_broker", "cluster_id", "forwarded")
+    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "internal_topic", "from_broker", "cluster_id", "forwarded")
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    INTERNAL_TOPIC_FIELD_NUMBER: _ClassVar[int]
     FROM_BROKER_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
@@ -64,10 +65,11 @@ class CreateTopicsRequest(_message.Message):
     timeout_ms: int
     validate_only: bool
     command_id: bytes
+    internal_topic: bool
     from_broker: bool
     cluster_id: str
     forwarded: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., from_broker: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., internal_topic: _Optional[bool] = ..., from_broker: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class CreateTopicsResponse(_message.Message):
     __slots__ = ("topics", "error", "controller_epoch", "cluster_id")

@@ -26,21 +26,75 @@ from tidelog.v1 import common_pb2 as tidelog_dot_v1_dot_common__pb2
 from tidelog.v1 import coordinator_records_pb2 as tidelog_dot_v1_dot_coordinator__records__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ctidelog/v1/coordinator.proto\x12\ntidelog.v1\x1a\x17tidelog/v1/common.proto\x1a$tidelog/v1/coordinator_records.proto\"\xf5\x04\n\x1d\x43onsumerGroupHeartbeatRequest\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x11\n\tmember_id\x18\x02 \x01(\t\x12\x14\n\x0cmember_epoch\x18\x03 \x01(\x05\x12\x18\n\x0binstance_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x07rack_id\x18\x05 \x01(\tH\x01\x88\x01\x01\x12!\n\x14rebalance_timeout_ms\x18\x06 \x01(\x05H\x02\x88\x01\x01\x12Q\n\x0csubscription\x18\x07 \x01(\x0b\x32\x36.tidelog.v1.ConsumerGroupHeartbeatRequest.SubscriptionH\x03\x88\x01\x01\x12\x15\n\x08\x61ssignor\x18\x08 \x01(\tH\x04\x88\x01\x01\x12M\n\x05owned\x18\t \x01(\x0b\x32\x39.tidelog.v1.ConsumerGroupHeartbeatRequest.OwnedPartitionsH\x05\x88\x01\x01\x12\x10\n\x08sequence\x18\n \x01(\x03\x12\x11\n\tclient_id\x18\x0b \x01(\t\x12\x1a\n\x12\x61ssignment_version\x18\x0c \x01(\x03\x1a/\n\x0cSubscription\x12\x0e\n\x06topics\x18\x01 \x03(\t\x12\x0f\n\x07pattern\x18\x02 \x01(\t\x1a>\n\x0fOwnedPartitions\x12+\n\x06topics\x18\x01 \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitionsB\x0e\n\x0c_instance_idB\n\n\x08_rack_idB\x17\n\x15_rebalance_timeout_msB\x0f\n\r_subscriptionB\x0b\n\t_assignorB\x08\n\x06_owned\"\xdc\x02\n\x1e\x43onsumerGroupHeartbeatResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x11\n\tmember_id\x18\x02 \x01(\t\x12\x14\n\x0cmember_epoch\x18\x03 \x01(\x05\x12\x1d\n\x15heartbeat_interval_ms\x18\x04 \x01(\x05\x12\x1a\n\x12session_timeout_ms\x18\x05 \x01(\x05\x12N\n\nassignment\x18\x06 \x01(\x0b\x32\x35.tidelog.v1.ConsumerGroupHeartbeatResponse.AssignmentH\x00\x88\x01\x01\x12\x1a\n\x12\x61ssignment_version\x18\x07 \x01(\x03\x1a\x39\n\nAssignment\x12+\n\x06topics\x18\x01 \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitionsB\r\n\x0b_assignmentb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ctidelog/v1/coordinator.proto\x12\ntidelog.v1\x1a\x17tidelog/v1/common.proto\x1a$tidelog/v1/coordinator_records.proto\"+\n\x16\x46indCoordinatorRequest\x12\x11\n\tgroup_ids\x18\x01 \x03(\t\"\xeb\x01\n\x17\x46indCoordinatorResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x45\n\x0c\x63oordinators\x18\x02 \x03(\x0b\x32/.tidelog.v1.FindCoordinatorResponse.Coordinator\x1ag\n\x0b\x43oordinator\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.tidelog.v1.Error\x12$\n\x06\x62roker\x18\x03 \x01(\x0b\x32\x14.tidelog.v1.Endpoint\"\xf5\x04\n\x1d\x43onsumerGroupHeartbeatRequest\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x11\n\tmember_id\x18\x02 \x01(\t\x12\x14\n\x0cmember_epoch\x18\x03 \x01(\x05\x12\x18\n\x0binstance_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x07rack_id\x18\x05 \x01(\tH\x01\x88\x01\x01\x12!\n\x14rebalance_timeout_ms\x18\x06 \x01(\x05H\x02\x88\x01\x01\x12Q\n\x0csubscription\x18\x07 \x01(\x0b\x32\x36.tidelog.v1.ConsumerGroupHeartbeatRequest.SubscriptionH\x03\x88\x01\x01\x12\x15\n\x08\x61ssignor\x18\x08 \x01(\tH\x04\x88\x01\x01\x12M\n\x05owned\x18\t \x01(\x0b\x32\x39.tidelog.v1.ConsumerGroupHeartbeatRequest.OwnedPartitionsH\x05\x88\x01\x01\x12\x10\n\x08sequence\x18\n \x01(\x03\x12\x11\n\tclient_id\x18\x0b \x01(\t\x12\x1a\n\x12\x61ssignment_version\x18\x0c \x01(\x03\x1a/\n\x0cSubscription\x12\x0e\n\x06topics\x18\x01 \x03(\t\x12\x0f\n\x07pattern\x18\x02 \x01(\t\x1a>\n\x0fOwnedPartitions\x12+\n\x06topics\x18\x01 \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitionsB\x0e\n\x0c_instance_idB\n\n\x08_rack_idB\x17\n\x15_rebalance_timeout_msB\x0f\n\r_subscriptionB\x0b\n\t_assignorB\x08\n\x06_owned\"\xb8\x03\n\x1e\x43onsumerGroupHeartbeatResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x11\n\tmember_id\x18\x02 \x01(\t\x12\x14\n\x0cmember_epoch\x18\x03 \x01(\x05\x12\x1d\n\x15heartbeat_interval_ms\x18\x04 \x01(\x05\x12\x1a\n\x12session_timeout_ms\x18\x05 \x01(\x05\x12N\n\nassignment\x18\x06 \x01(\x0b\x32\x35.tidelog.v1.ConsumerGroupHeartbeatResponse.AssignmentH\x00\x88\x01\x01\x12\x1a\n\x12\x61ssignment_version\x18\x07 \x01(\x03\x12+\n\x0b\x63oordinator\x18\x08 \x01(\x0b\x32\x16.tidelog.v1.LeaderHint\x12\x10\n\x08sequence\x18\t \x01(\x03\x12\x1b\n\x13\x64isconnect_grace_ms\x18\n \x01(\x05\x1a\x39\n\nAssignment\x12+\n\x06topics\x18\x01 \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitionsB\r\n\x0b_assignment\"\x9a\x03\n\x13OffsetCommitRequest\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x11\n\tmember_id\x18\x02 \x01(\t\x12\x14\n\x0cmember_epoch\x18\x03 \x01(\x05\x12\x18\n\x0binstance_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x35\n\x06topics\x18\x05 \x03(\x0b\x32%.tidelog.v1.OffsetCommitRequest.Topic\x12\x10\n\x08sequence\x18\x06 \x01(\x03\x1ag\n\x05Topic\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12=\n\npartitions\x18\x03 \x03(\x0b\x32).tidelog.v1.OffsetCommitRequest.Partition\x1al\n\tPartition\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x19\n\x0cleader_epoch\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x10\n\x08metadata\x18\x04 \x01(\tB\x0f\n\r_leader_epochB\x0e\n\x0c_instance_id\"\xc9\x02\n\x14OffsetCommitResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12+\n\x0b\x63oordinator\x18\x02 \x01(\x0b\x32\x16.tidelog.v1.LeaderHint\x12\x36\n\x06topics\x18\x03 \x03(\x0b\x32&.tidelog.v1.OffsetCommitResponse.Topic\x1ah\n\x05Topic\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12>\n\npartitions\x18\x03 \x03(\x0b\x32*.tidelog.v1.OffsetCommitResponse.Partition\x1a@\n\tPartition\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.tidelog.v1.Error\"\xf1\x01\n\x12OffsetFetchRequest\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x11\n\tmember_id\x18\x02 \x01(\t\x12\x14\n\x0cmember_epoch\x18\x03 \x01(\x05\x12\x34\n\x06topics\x18\x04 \x03(\x0b\x32$.tidelog.v1.OffsetFetchRequest.Topic\x12\x13\n\x0b\x61\x66ter_topic\x18\x05 \x01(\t\x12\x17\n\x0f\x61\x66ter_partition\x18\x06 \x01(\x05\x1a<\n\x05Topic\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x12\n\npartitions\x18\x03 \x03(\x05\"\xbd\x03\n\x13OffsetFetchResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12+\n\x0b\x63oordinator\x18\x02 \x01(\x0b\x32\x16.tidelog.v1.LeaderHint\x12\x35\n\x06topics\x18\x03 \x03(\x0b\x32%.tidelog.v1.OffsetFetchResponse.Topic\x12\x10\n\x08has_more\x18\x04 \x01(\x08\x1ag\n\x05Topic\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12=\n\npartitions\x18\x03 \x03(\x0b\x32).tidelog.v1.OffsetFetchResponse.Partition\x1a\xa4\x01\n\tPartition\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x0e\n\x06offset\x18\x03 \x01(\x03\x12\x19\n\x0cleader_epoch\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x10\n\x08metadata\x18\x05 \x01(\t\x12\x14\n\x0c\x63ommitted_ms\x18\x06 \x01(\x03\x42\x0f\n\r_leader_epoch\"]\n\x13OffsetDeleteRequest\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x34\n\x06topics\x18\x02 \x03(\x0b\x32$.tidelog.v1.OffsetFetchRequest.Topic\"\x9d\x01\n\x14OffsetDeleteResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12+\n\x0b\x63oordinator\x18\x02 \x01(\x0b\x32\x16.tidelog.v1.LeaderHint\x12\x36\n\x06topics\x18\x03 \x03(\x0b\x32&.tidelog.v1.OffsetCommitResponse.Topic\"+\n\x11ListGroupsRequest\x12\x16\n\x0e\x61\x66ter_group_id\x18\x01 \x01(\t\"\xc7\x01\n\x12ListGroupsResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x34\n\x06groups\x18\x02 \x03(\x0b\x32$.tidelog.v1.ListGroupsResponse.Group\x12\x10\n\x08has_more\x18\x03 \x01(\x08\x1aG\n\x05Group\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0f\n\x07members\x18\x04 \x01(\x05\"*\n\x15\x44\x65scribeGroupsRequest\x12\x11\n\tgroup_ids\x18\x01 \x03(\t\"\xc7\x05\n\x16\x44\x65scribeGroupsResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x38\n\x06groups\x18\x02 \x03(\x0b\x32(.tidelog.v1.DescribeGroupsResponse.Group\x1a\xb2\x02\n\x05Group\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.tidelog.v1.Error\x12+\n\x0b\x63oordinator\x18\x03 \x01(\x0b\x32\x16.tidelog.v1.LeaderHint\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\r\n\x05state\x18\x05 \x01(\t\x12\r\n\x05\x65poch\x18\x06 \x01(\x05\x12\x18\n\x10\x61ssignment_epoch\x18\x07 \x01(\x05\x12\x10\n\x08\x61ssignor\x18\x08 \x01(\t\x12:\n\x07members\x18\t \x03(\x0b\x32).tidelog.v1.DescribeGroupsResponse.Member\x12\x34\n\nrebalances\x18\n \x03(\x0b\x32 .tidelog.v1.GroupValue.Rebalance\x1a\x9b\x02\n\x06Member\x12\x11\n\tmember_id\x18\x01 \x01(\t\x12\x18\n\x0binstance_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07rack_id\x18\x03 \x01(\t\x12\x11\n\tclient_id\x18\x04 \x01(\t\x12\x0c\n\x04host\x18\x05 \x01(\t\x12\r\n\x05\x65poch\x18\x06 \x01(\x05\x12\x19\n\x11subscribed_topics\x18\x07 \x03(\t\x12\x1a\n\x12subscribed_pattern\x18\x08 \x01(\t\x12/\n\nassignment\x18\t \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitions\x12+\n\x06target\x18\n \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitionsB\x0e\n\x0c_instance_id\"(\n\x13\x44\x65leteGroupsRequest\x12\x11\n\tgroup_ids\x18\x01 \x03(\t\"\xda\x01\n\x14\x44\x65leteGroupsResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x36\n\x06groups\x18\x02 \x03(\x0b\x32&.tidelog.v1.DeleteGroupsResponse.Group\x1ah\n\x05Group\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.tidelog.v1.Error\x12+\n\x0b\x63oordinator\x18\x03 \x01(\x0b\x32\x16.tidelog.v1.LeaderHint2\xb3\x06\n\x0b\x43oordinator\x12Z\n\x0f\x46indCoordinator\x12\".tidelog.v1.FindCoordinatorRequest\x1a#.tidelog.v1.FindCoordinatorResponse\x12o\n\x16\x43onsumerGroupHeartbeat\x12).tidelog.v1.ConsumerGroupHeartbeatRequest\x1a*.tidelog.v1.ConsumerGroupHeartbeatResponse\x12h\n\x0bGroupStream\x12).tidelog.v1.ConsumerGroupHeartbeatRequest\x1a*.tidelog.v1.ConsumerGroupHeartbeatResponse(\x01\x30\x01\x12Q\n\x0cOffsetCommit\x12\x1f.tidelog.v1.OffsetCommitRequest\x1a .tidelog.v1.OffsetCommitResponse\x12N\n\x0bOffsetFetch\x12\x1e.tidelog.v1.OffsetFetchRequest\x1a\x1f.tidelog.v1.OffsetFetchResponse\x12Q\n\x0cOffsetDelete\x12\x1f.tidelog.v1.OffsetDeleteRequest\x1a .tidelog.v1.OffsetDeleteResponse\x12K\n\nListGroups\x12\x1d.tidelog.v1.ListGroupsRequest\x1a\x1e.tidelog.v1.ListGroupsResponse\x12W\n\x0e\x44\x65scribeGroups\x12!.tidelog.v1.DescribeGroupsRequest\x1a\".tidelog.v1.DescribeGroupsResponse\x12Q\n\x0c\x44\x65leteGroups\x12\x1f.tidelog.v1.DeleteGroupsRequest\x1a .tidelog.v1.DeleteGroupsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tidelog.v1.coordinator_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CONSUMERGROUPHEARTBEATREQUEST']._serialized_start=108
-  _globals['_CONSUMERGROUPHEARTBEATREQUEST']._serialized_end=737
-  _globals['_CONSUMERGROUPHEARTBEATREQUEST_SUBSCRIPTION']._serialized_start=533
-  _globals['_CONSUMERGROUPHEARTBEATREQUEST_SUBSCRIPTION']._serialized_end=580
-  _globals['_CONSUMERGROUPHEARTBEATREQUEST_OWNEDPARTITIONS']._serialized_start=582
-  _globals['_CONSUMERGROUPHEARTBEATREQUEST_OWNEDPARTITIONS']._serialized_end=644
-  _globals['_CONSUMERGROUPHEARTBEATRESPONSE']._serialized_start=740
-  _globals['_CONSUMERGROUPHEARTBEATRESPONSE']._serialized_end=1088
-  _globals['_CONSUMERGROUPHEARTBEATRESPONSE_ASSIGNMENT']._serialized_start=1016
-  _globals['_CONSUMERGROUPHEARTBEATRESPONSE_ASSIGNMENT']._serialized_end=1073
+  _globals['_FINDCOORDINATORREQUEST']._serialized_start=107
+  _globals['_FINDCOORDINATORREQUEST']._serialized_end=150
+  _globals['_FINDCOORDINATORRESPONSE']._serialized_start=153
+  _globals['_FINDCOORDINATORRESPONSE']._serialized_end=388
+  _globals['_FINDCOORDINATORRESPONSE_COORDINATOR']._serialized_start=285
+  _globals['_FINDCOORDINATORRESPONSE_COORDINATOR']._serialized_end=388
+  _globals['_CONSUMERGROUPHEARTBEATREQUEST']._serialized_start=391
+  _globals['_CONSUMERGROUPHEARTBEATREQUEST']._serialized_end=1020
+  _globals['_CONSUMERGROUPHEARTBEATREQUEST_SUBSCRIPTION']._serialized_start=816
+  _globals['_CONSUMERGROUPHEARTBEATREQUEST_SUBSCRIPTION']._serialized_end=863
+  _globals['_CONSUMERGROUPHEARTBEATREQUEST_OWNEDPARTITIONS']._serialized_start=865
+  _globals['_CONSUMERGROUPHEARTBEATREQUEST_OWNEDPARTITIONS']._serialized_end=927
+  _globals['_CONSUMERGROUPHEARTBEATRESPONSE']._serialized_start=1023
+  _globals['_CONSUMERGROUPHEARTBEATRESPONSE']._serialized_end=1463
+  _globals['_CONSUMERGROUPHEARTBEATRESPONSE_ASSIGNMENT']._serialized_start=1391
+  _globals['_CONSUMERGROUPHEARTBEATRESPONSE_ASSIGNMENT']._serialized_end=1448
+  _globals['_OFFSETCOMMITREQUEST']._serialized_start=1466
+  _globals['_OFFSETCOMMITREQUEST']._serialized_end=1876
+  _globals['_OFFSETCOMMITREQUEST_TOPIC']._serialized_start=1647
+  _globals['_OFFSETCOMMITREQUEST_TOPIC']._serialized_end=1750
+  _globals['_OFFSETCOMMITREQUEST_PARTITION']._serialized_start=1752
+  _globals['_OFFSETCOMMITREQUEST_PARTITION']._serialized_end=1860
+  _globals['_OFFSETCOMMITRESPONSE']._serialized_start=1879
+  _globals['_OFFSETCOMMITRESPONSE']._serialized_end=2208
+  _globals['_OFFSETCOMMITRESPONSE_TOPIC']._serialized_start=2038
+  _globals['_OFFSETCOMMITRESPONSE_TOPIC']._serialized_end=2142
+  _globals['_OFFSETCOMMITRESPONSE_PARTITION']._serialized_start=2144
+  _globals['_OFFSETCOMMITRESPONSE_PARTITION']._serialized_end=2208
+  _globals['_OFFSETFETCHREQUEST']._serialized_start=2211
+  _globals['_OFFSETFETCHREQUEST']._serialized_end=2452
+  _globals['_OFFSETFETCHREQUEST_TOPIC']._serialized_start=2392
+  _globals['_OFFSETFETCHREQUEST_TOPIC']._serialized_end=2452
+  _globals['_OFFSETFETCHRESPONSE']._serialized_start=2455
+  _globals['_OFFSETFETCHRESPONSE']._serialized_end=2900
+  _globals['_OFFSETFETCHRESPONSE_TOPIC']._serialized_start=2630
+  _globals['_OFFSETFETCHRESPONSE_TOPIC']._serialized_end=2733
+  _globals['_OFFSETFETCHRESPONSE_PARTITION']._serialized_start=2736
+  _globals['_OFFSETFETCHRESPONSE_PARTITION']._serialized_end=2900
+  _globals['_OFFSETDELETEREQUEST']._serialized_start=2902
+  _globals['_OFFSETDELETEREQUEST']._serialized_end=2995
+  _globals['_OFFSETDELETERESPONSE']._serialized_start=2998
+  _globals['_OFFSETDELETERESPONSE']._serialized_end=3155
+  _globals['_LISTGROUPSREQUEST']._serialized_start=3157
+  _globals['_LISTGROUPSREQUEST']._serialized_end=3200
+  _globals['_LISTGROUPSRESPONSE']._serialized_start=3203
+  _globals['_LISTGROUPSRESPONSE']._serialized_end=3402
+  _globals['_LISTGROUPSRESPONSE_GROUP']._serialized_start=3331
+  _globals['_LISTGROUPSRESPONSE_GROUP']._serialized_end=3402
+  _globals['_DESCRIBEGROUPSREQUEST']._serialized_start=3404
+  _globals['_DESCRIBEGROUPSREQUEST']._serialized_end=3446
+  _globals['_DESCRIBEGROUPSRESPONSE']._serialized_start=3449
+  _globals['_DESCRIBEGROUPSRESPONSE']._serialized_end=4160
+  _globals['_DESCRIBEGROUPSRESPONSE_GROUP']._serialized_start=3568
+  _globals['_DESCRIBEGROUPSRESPONSE_GROUP']._serialized_end=3874
+  _globals['_DESCRIBEGROUPSRESPONSE_MEMBER']._serialized_start=3877
+  _globals['_DESCRIBEGROUPSRESPONSE_MEMBER']._serialized_end=4160
+  _globals['_DELETEGROUPSREQUEST']._serialized_start=4162
+  _globals['_DELETEGROUPSREQUEST']._serialized_end=4202
+  _globals['_DELETEGROUPSRESPONSE']._serialized_start=4205
+  _globals['_DELETEGROUPSRESPONSE']._serialized_end=4423
+  _globals['_DELETEGROUPSRESPONSE_GROUP']._serialized_start=3568
+  _globals['_DELETEGROUPSRESPONSE_GROUP']._serialized_end=3672
+  _globals['_COORDINATOR']._serialized_start=4426
+  _globals['_COORDINATOR']._serialized_end=5245
 # @@protoc_insertion_point(module_scope)

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from tidelog.v1 import admin_pb2, controller_pb2, data_pb2, raft_pb2
+from tidelog.v1 import admin_pb2, controller_pb2, coordinator_pb2, data_pb2, raft_pb2
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -156,6 +156,64 @@ REPORT_UNREACHABLE_BROKER = Method(
     "ReportUnreachableBroker",
     controller_pb2.ReportUnreachableBrokerRequest,
     controller_pb2.ReportUnreachableBrokerResponse,
+)
+
+_COORDINATOR = "tidelog.v1.Coordinator"
+FIND_COORDINATOR = Method(
+    _COORDINATOR,
+    "FindCoordinator",
+    coordinator_pb2.FindCoordinatorRequest,
+    coordinator_pb2.FindCoordinatorResponse,
+)
+CONSUMER_GROUP_HEARTBEAT = Method(
+    _COORDINATOR,
+    "ConsumerGroupHeartbeat",
+    coordinator_pb2.ConsumerGroupHeartbeatRequest,
+    coordinator_pb2.ConsumerGroupHeartbeatResponse,
+)
+GROUP_STREAM = Method(
+    _COORDINATOR,
+    "GroupStream",
+    coordinator_pb2.ConsumerGroupHeartbeatRequest,
+    coordinator_pb2.ConsumerGroupHeartbeatResponse,
+    is_request_stream=True,
+    is_response_stream=True,
+)
+OFFSET_COMMIT = Method(
+    _COORDINATOR,
+    "OffsetCommit",
+    coordinator_pb2.OffsetCommitRequest,
+    coordinator_pb2.OffsetCommitResponse,
+)
+OFFSET_FETCH = Method(
+    _COORDINATOR,
+    "OffsetFetch",
+    coordinator_pb2.OffsetFetchRequest,
+    coordinator_pb2.OffsetFetchResponse,
+)
+OFFSET_DELETE = Method(
+    _COORDINATOR,
+    "OffsetDelete",
+    coordinator_pb2.OffsetDeleteRequest,
+    coordinator_pb2.OffsetDeleteResponse,
+)
+LIST_GROUPS = Method(
+    _COORDINATOR,
+    "ListGroups",
+    coordinator_pb2.ListGroupsRequest,
+    coordinator_pb2.ListGroupsResponse,
+)
+DESCRIBE_GROUPS = Method(
+    _COORDINATOR,
+    "DescribeGroups",
+    coordinator_pb2.DescribeGroupsRequest,
+    coordinator_pb2.DescribeGroupsResponse,
+)
+DELETE_GROUPS = Method(
+    _COORDINATOR,
+    "DeleteGroups",
+    coordinator_pb2.DeleteGroupsRequest,
+    coordinator_pb2.DeleteGroupsResponse,
 )
 
 RAFT_EXCHANGE = Method(

@@ -16,11 +16,13 @@ from tidelog.broker.coordinator.consumer_heartbeats import (
 from tidelog.broker.coordinator.consumer_member import NOTHING, Partitions
 from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode, encode
+from tidelog.broker.coordinator.moment import Moment
 from tidelog.core.errors import KafkaError, code_name
 from tidelog.v1.coordinator_records_pb2 import GroupMemberValue, GroupValue
 
-SESSION_MS, REBALANCE_MS = 45_000, 60_000
+SESSION_MS, GRACE_MS, REBALANCE_MS = 45_000, 1_000, 60_000
 SIZE_MAX = 5
+WALL_AHEAD_MS = 3_600_000
 ORDERS, TIDES = b"o" * 16, b"t" * 16
 
 
@@ -61,21 +63,29 @@ def apply(group: ConsumerGroup, records: Iterable[CoordinatorRecord]) -> None:
 class Coordinator:
     """Coordinates the group `g`; `log` has every record that it appended."""
 
-    def __init__(self) -> None:
+    def __init__(self, size_max: int = SIZE_MAX) -> None:
+        self.size_max = size_max
         self.now_ms = 0
         self.log: list[CoordinatorRecord] = []
         self.topics = ImageOfTest()
         self.loads = 0
         self.load()
 
+    @property
+    def now(self) -> Moment:
+        """Now; the wall clock is an hour ahead."""
+        return Moment(self.now_ms, self.now_ms + WALL_AHEAD_MS)
+
     def load(self) -> None:
         """Begin as the coordinator of a later leader epoch, from the log alone."""
         self.loads += 1
         self.group = ConsumerGroup("g")
         self.sessions = ConsumerSessions(
-            session_timeout_ms=SESSION_MS, first_version=self.loads << 32
+            session_timeout_ms=SESSION_MS,
+            disconnect_grace_ms=GRACE_MS,
+            first_version=self.loads << 32,
         )
-        limits = HeartbeatLimits(SIZE_MAX, ("uniform", "range"))
+        limits = HeartbeatLimits(self.size_max, ("uniform", "range"))
         self.heartbeats = ConsumerHeartbeats(self.group, self.sessions, self.topics, limits)
         apply(self.group, self.log)
 
@@ -89,7 +99,7 @@ class Coordinator:
 
     def ask(self, request: Heartbeat) -> Reply:
         """Answer a request; raises `KafkaError`, having appended nothing."""
-        decision = self.heartbeats.decide(request, self.now_ms)
+        decision = self.heartbeats.decide(request, self.now)
         self.append(decision.records)
         return decision.reply
 
@@ -99,7 +109,7 @@ class Coordinator:
 
     def push(self, member_id: str) -> Reply | None:
         """Take a member's next step without a request."""
-        decision = self.heartbeats.advance(member_id, self.now_ms)
+        decision = self.heartbeats.advance(member_id, self.now)
         if decision is None:
             return None
         self.append(decision.records)
@@ -108,7 +118,7 @@ class Coordinator:
     def pass_ms(self, duration_ms: int) -> None:
         """Let time pass, and remove whose time is over."""
         self.now_ms += duration_ms
-        self.append(self.heartbeats.expire(self.now_ms))
+        self.append(self.heartbeats.expire(self.now))
 
 
 def joining(member_id: str = "a", instance_id: str | None = None, sequence: int = 0) -> Heartbeat:

@@ -20,7 +20,11 @@ from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.assignors.interface import Assignment, GroupSpec
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat
 from tidelog.broker.coordinator.consumer_member import AWAY, LEAVING, Partitions
-from tidelog.broker.coordinator.target_assignments import TargetAssignment, spec_of
+from tidelog.broker.coordinator.target_assignments import (
+    MEMBERS_PER_SLICE,
+    TargetAssignment,
+    spec_of,
+)
 
 ASSIGNORS = assignors_of(["uniform", "range"])
 BOTH = frozenset({"orders", "tides"})
@@ -34,9 +38,13 @@ def coordinator() -> Coordinator:
 def assign(coordinator: Coordinator) -> None:
     """Make the assignment of the newest epoch, all slices."""
     target = TargetAssignment(coordinator.group, ASSIGNORS, coordinator.topics)
-    while (records := target.next_slice()) is None:
-        pass
-    coordinator.append(records)
+    finish(coordinator, target)
+
+
+def finish(coordinator: Coordinator, target: TargetAssignment) -> None:
+    """Make the rest of an assignment, all slices."""
+    while not target.is_done:
+        coordinator.append(target.next_slice())
 
 
 def settle(coordinator: Coordinator) -> dict[str, Partitions]:
@@ -93,9 +101,7 @@ def test_a_wanted_assignor_that_the_configuration_lacks_now_is_replaced_by_the_d
     coordinator.ask(replace(joining("a"), assignor="range"))
     only_uniform = assignors_of(["uniform"])
     target = TargetAssignment(coordinator.group, only_uniform, coordinator.topics)
-    while (records := target.next_slice()) is None:
-        pass
-    coordinator.append(records)
+    finish(coordinator, target)
     assert coordinator.group.state.assignor == "uniform"
 
 
@@ -114,9 +120,7 @@ def test_an_assignment_that_members_came_during_is_kept_and_followed_by_another(
     coordinator.ask(joining("a"))
     target = TargetAssignment(coordinator.group, ASSIGNORS, coordinator.topics)
     coordinator.ask(joining("b"))
-    while (records := target.next_slice()) is None:
-        pass
-    coordinator.append(records)
+    finish(coordinator, target)
     assert coordinator.group.needs_assignment
     assert coordinator.group.members["a"].target == orders(0, 1, 2, 3)
     assert sorted(map(len, settle(coordinator).values())) == [2, 2]
@@ -141,8 +145,25 @@ def test_slices_come_one_by_one(coordinator: Coordinator) -> None:
 
     coordinator.ask(joining("a"))
     target = TargetAssignment(coordinator.group, {"slow": Slow()}, coordinator.topics)
-    assert [target.next_slice(), target.next_slice()] == [None, None]
-    records = target.next_slice()
-    assert records is not None
-    coordinator.append(records)
+    assert [target.next_slice(), target.next_slice(), target.next_slice()] == [[], [], []]
+    assert coordinator.group.needs_assignment
+    finish(coordinator, target)
     assert (coordinator.group.state.assignor, settle(coordinator)) == ("slow", {"a": orders(0)})
+
+
+def test_members_of_a_large_group_get_their_targets_slice_by_slice() -> None:
+    coordinator = Coordinator(size_max=2 * MEMBERS_PER_SLICE + 1)
+    names = [f"m{number:03}" for number in range(2 * MEMBERS_PER_SLICE + 1)]
+    for name in names:
+        coordinator.ask(joining(name))
+    coordinator.topics.counts[ORDERS] = len(names)
+    target = TargetAssignment(coordinator.group, ASSIGNORS, coordinator.topics)
+    sizes = []
+    while not target.is_done:
+        records = target.next_slice()
+        sizes.append(len(records))
+        assert coordinator.group.needs_assignment
+        coordinator.append(records)
+    assert [size for size in sizes if size] == [MEMBERS_PER_SLICE, MEMBERS_PER_SLICE, 2]
+    assert [len(coordinator.group.members[name].target) for name in names] == [1] * len(names)
+    assert not coordinator.group.needs_assignment

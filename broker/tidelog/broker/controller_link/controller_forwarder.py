@@ -13,7 +13,7 @@ from tidelog.broker.controller_link.channel import ControllerChannel, answer_in
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError
-from tidelog.core.wire_errors import to_wire
+from tidelog.core.wire_errors import raise_for, to_wire
 from tidelog.metadata.command_ids import COMMAND_ID_BYTES
 from tidelog.metadata.commands import COMMANDS
 from tidelog.metadata.topics import SETTLED
@@ -72,6 +72,18 @@ class ControllerForwarder:
         if response.error.code != common_pb2.NONE:
             return dict.fromkeys(missing, response.error)
         return {t.name: t.error for t in response.topics if t.error.code not in SETTLED}
+
+    async def create_internal(self, topic: NewTopic) -> None:
+        """Create an internal topic, for its coordinators; nothing happens if it exists.
+
+        Raises `TidelogError` when it could not be created.
+        """
+        request = CreateTopicsRequest(topics=[topic], internal_topic=True)
+        response = await self.forward(CREATE_TOPICS, request)
+        raise_for(response.error)
+        for result in response.topics:
+            if result.error.code not in SETTLED:
+                raise_for(result.error)
 
     def _pass_on(self, request: Any, *, needs_id: bool) -> int:  # every command of clients
         """Mark the request as a broker's; return the time it has."""

@@ -15,7 +15,7 @@ never fall: the group's record outlives its members. Source: KIP-848.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -90,6 +90,16 @@ class ConsumerGroup:
         """Names that some member subscribes to."""
         return frozenset().union(*(member.topics for member in self.members.values()))
 
+    @property
+    def changed_ms(self) -> int:
+        """Wall clock's time of the newest group epoch; 0: there was none."""
+        rebalances = self.state.rebalances
+        return rebalances[-1].time_ms if rebalances else 0
+
+    def have_topics_changed(self, topics: Topics) -> bool:
+        """True if the subscribed topics are not those of the newest group epoch."""
+        return topics_hash(self.topics, topics) != self.state.topics_hash
+
     def holder(self, partition: PartitionId) -> str | None:
         """Member that owns a partition or has still to let go of it."""
         return self._holders.get(partition)
@@ -149,13 +159,22 @@ class ConsumerGroup:
         The group's record comes last: a coordinator that loads only a part of the records makes the
         assignment again.
         """
-        records = [
-            self._member_record(replace(member, target=targets.get(name, NOTHING)))
-            for name, member in self.members.items()
-            if member.target != targets.get(name, NOTHING)
+        return [*self.retarget(self.members, targets), self.finish(epoch, assignor)]
+
+    def retarget(
+        self, member_ids: Iterable[str], targets: Mapping[str, Partitions]
+    ) -> list[CoordinatorRecord]:
+        """Set the targets of some members; `finish` comes when all have theirs."""
+        members = (self.members[name] for name in member_ids if name in self.members)
+        return [
+            self._member_record(replace(member, target=target))
+            for member in members
+            if member.target != (target := targets.get(member.member_id, NOTHING))
         ]
-        state = replace(self.state, assignment_epoch=epoch, assignor=assignor)
-        return [*records, self._group_record(state)]
+
+    def finish(self, epoch: int, assignor: str) -> CoordinatorRecord:
+        """Note that every member has its target of the assignment that was made for `epoch`."""
+        return self._group_record(replace(self.state, assignment_epoch=epoch, assignor=assignor))
 
     def step(self, member: Member) -> Member:
         """Take a member's next step to its target, see `reconcile`."""

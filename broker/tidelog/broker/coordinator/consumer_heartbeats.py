@@ -33,6 +33,7 @@ from tidelog.broker.coordinator.consumer_member import (
 )
 from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import Topics
 from tidelog.core.errors import (
     FencedInstanceIdError,
@@ -112,35 +113,35 @@ class ConsumerHeartbeats:
 
     # Requests
 
-    def decide(self, request: Heartbeat, now_ms: int) -> HeartbeatDecision:
+    def decide(self, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         """Decide a heartbeat. Raises `KafkaError`; nothing has changed then."""
         self._check_form(request)
         if self._sessions.is_late(request.member_id, request.sequence):
             return HeartbeatDecision([], self._state_of(self._known(request)))
         if request.epoch in (LEAVING, AWAY):
-            return self._leave(request, now_ms)
-        return self._stay(self._find(request), request, now_ms)
+            return self._leave(request, now)
+        return self._stay(self._find(request), request, now)
 
-    def _stay(self, old: Member | None, request: Heartbeat, now_ms: int) -> HeartbeatDecision:
+    def _stay(self, old: Member | None, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         before = old if old is not None else self._newcomer(request)
         asking = self._confirmed(_with_fields(before, request), request)
         # One that did not get its last answer gets that first.
         is_behind = request.epoch not in (JOINING, asking.epoch)
         member = asking if is_behind else self._group.step(asking)
-        records = self._records(old, member, now_ms)
-        self._sessions.note_request(member.member_id, request.sequence, now_ms)
+        records = self._records(old, member, now)
+        self._sessions.note_request(member.member_id, request.sequence, now.monotonic_ms)
         knows = self._sessions.knows(member, request.version)
-        reply = self._state_of(member) if knows else self._offer(member, now_ms)
+        reply = self._state_of(member) if knows else self._offer(member, now)
         return HeartbeatDecision(records, reply)
 
-    def _records(self, old: Member | None, member: Member, now_ms: int) -> list[CoordinatorRecord]:
+    def _records(self, old: Member | None, member: Member, now: Moment) -> list[CoordinatorRecord]:
         cause = _cause(old, member)
         if old is None or old.member_id == member.member_id:
-            return self._group.change(member, cause, now_ms, self._topics)
+            return self._group.change(member, cause, now.wall_ms, self._topics)
         if cause is None and self._group.needs_assignment:
             # The assignment that is being made is for the id of before.
             cause = f"static member {_shown(member)} came back"
-        return self._group.replace_member(old.member_id, member, cause, now_ms, self._topics)
+        return self._group.replace_member(old.member_id, member, cause, now.wall_ms, self._topics)
 
     def _newcomer(self, request: Heartbeat) -> Member:
         if len(self._group.members) >= self._limits.size_max:
@@ -157,16 +158,16 @@ class ConsumerHeartbeats:
             return confirm(member, request.owned)
         return member
 
-    def _leave(self, request: Heartbeat, now_ms: int) -> HeartbeatDecision:
+    def _leave(self, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         member = self._known(request)
-        self._sessions.note_request(member.member_id, request.sequence, now_ms)
+        self._sessions.note_request(member.member_id, request.sequence, now.monotonic_ms)
         reply = Reply(request.member_id, request.epoch, None, 0)
         if request.epoch == AWAY:
             away = replace(member, epoch=AWAY, previous_epoch=member.epoch, revoking=NOTHING)
-            records = self._group.change(away, None, now_ms, self._topics)
+            records = self._group.change(away, None, now.wall_ms, self._topics)
             return HeartbeatDecision(records, reply)
         cause = f"member {_shown(member)} left"
-        records = self._group.remove([member.member_id], cause, now_ms, self._topics)
+        records = self._group.remove([member.member_id], cause, now.wall_ms, self._topics)
         return HeartbeatDecision(records, reply)
 
     # Who asks
@@ -240,27 +241,35 @@ class ConsumerHeartbeats:
 
     # Without a request
 
-    def advance(self, member_id: str, now_ms: int) -> HeartbeatDecision | None:
+    def disconnect(self, member_id: str, now: Moment) -> None:
+        """Note that a member's connection broke; a dynamic one has its grace to come back."""
+        member = self._group.members.get(member_id)
+        if member is not None and member.instance_id is None:
+            self._sessions.note_disconnect(member_id, now.monotonic_ms)
+
+    def advance(self, member_id: str, now: Moment) -> HeartbeatDecision | None:
         """Take a member's next step; None when there is none. Replay it before the next one."""
         old = self._group.members[member_id]
         member = self._group.step(old)
         if member == old:
             return None
-        records = self._group.change(member, None, now_ms, self._topics)
-        return HeartbeatDecision(records, self._offer(member, now_ms))
+        records = self._group.change(member, None, now.wall_ms, self._topics)
+        return HeartbeatDecision(records, self._offer(member, now))
 
-    def expire(self, now_ms: int) -> list[CoordinatorRecord]:
+    def expire(self, now: Moment) -> list[CoordinatorRecord]:
         """Remove members that were silent for a session; fence those that do not let go in time."""
         gone: dict[str, str] = {}
+        if self._sessions.count > len(self._group.members):
+            self._sessions.retain(self._group.members)
         for member in self._group.members.values():
-            if self._sessions.has_expired(member, now_ms):
+            if self._sessions.has_expired(member, now.monotonic_ms):
                 gone[member.member_id] = self._cause_of_removal(member)
-            elif self._sessions.is_stuck(member, now_ms):
+            elif self._sessions.is_stuck(member, now.monotonic_ms):
                 self._sessions.fence(member.member_id)
         if not gone:
             return []
         cause = "; ".join(list(gone.values())[:3])
-        return self._group.remove(list(gone), cause, now_ms, self._topics)
+        return self._group.remove(list(gone), cause, now.wall_ms, self._topics)
 
     def _cause_of_removal(self, member: Member) -> str:
         if self._sessions.is_fenced(member.member_id):
@@ -268,12 +277,14 @@ class ConsumerHeartbeats:
                 f"member {_shown(member)} did not let go of partitions within "
                 f"{member.rebalance_timeout_ms} ms"
             )
+        if self._sessions.is_disconnected(member.member_id):
+            return f"member {_shown(member)} lost its connection and did not come back"
         return f"member {_shown(member)} was silent for its session"
 
     # Replies
 
-    def _offer(self, member: Member, now_ms: int) -> Reply:
-        version = self._sessions.note_offer(member.member_id, member.assigned, now_ms)
+    def _offer(self, member: Member, now: Moment) -> Reply:
+        version = self._sessions.note_offer(member.member_id, member.assigned, now.monotonic_ms)
         return Reply(member.member_id, member.epoch, member.assigned, version)
 
     def _state_of(self, member: Member) -> Reply:

@@ -8,6 +8,7 @@ numbers assignments from another `first_version`, so that nothing that was sent 
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from tidelog.broker.coordinator.consumer_member import NOTHING, Member, Partitions
@@ -27,19 +28,27 @@ class Session:
     """The newest assignment that was sent; None: none yet."""
     sequence: int = 0
     """Highest number of a request."""
+    commit_sequence: int = 0
+    """Highest number of a commit."""
     revoking: Partitions = NOTHING
     """Partitions that the member had to let go of at the last look."""
     revoking_since_ms: int = 0
     is_fenced: bool = False
+    disconnected_ms: int | None = None
+    """Time at which the member's connection broke; None: it was heard since."""
 
 
 class ConsumerSessions:
     """Sessions by member id; times are those of a clock that only rises."""
 
-    def __init__(self, *, session_timeout_ms: int, first_version: int) -> None:
+    def __init__(
+        self, *, session_timeout_ms: int, disconnect_grace_ms: int, first_version: int
+    ) -> None:
         self._timeout_ms = session_timeout_ms
+        self._grace_ms = disconnect_grace_ms
         self._version = first_version
         self._by_member: dict[str, Session] = {}
+        self._dismissed: dict[str, None] = {}
         self._ended: dict[str, int] = {}
 
     def begin(self, member_id: str, now_ms: int) -> Session:
@@ -58,8 +67,29 @@ class ConsumerSessions:
     def note_request(self, member_id: str, sequence: int, now_ms: int) -> None:
         """Renew the session."""
         session = self.begin(member_id, now_ms)
-        session.heard_ms, session.is_fenced = now_ms, False
+        session.heard_ms, session.is_fenced, session.disconnected_ms = now_ms, False, None
         session.sequence = max(session.sequence, sequence)
+
+    def note_commit(self, member_id: str, sequence: int) -> bool:
+        """Note the number of a commit; False if that of an earlier one is higher.
+
+        Parts of one request have one number.
+        """
+        session = self._by_member.get(member_id)
+        if session is None:
+            return True
+        is_late = sequence < session.commit_sequence
+        session.commit_sequence = max(session.commit_sequence, sequence)
+        return not is_late
+
+    def note_disconnect(self, member_id: str, now_ms: int) -> None:
+        """Begin the member's grace to come back."""
+        self.begin(member_id, now_ms).disconnected_ms = now_ms
+
+    def is_disconnected(self, member_id: str) -> bool:
+        """True if the member's connection broke and it was not heard since."""
+        session = self._by_member.get(member_id)
+        return session is not None and session.disconnected_ms is not None
 
     def note_offer(self, member_id: str, assigned: Partitions, now_ms: int) -> int:
         """Number an assignment that is about to be sent; no number is used twice in a group."""
@@ -79,7 +109,15 @@ class ConsumerSessions:
 
     def fence(self, member_id: str) -> None:
         """Refuse the member until it joins again; its session runs out meanwhile."""
-        self._by_member[member_id].is_fenced = True
+        session = self._by_member[member_id]
+        if not session.is_fenced:
+            session.is_fenced = True
+            self._dismissed[member_id] = None
+
+    def take_dismissed(self) -> list[str]:
+        """Take the members that were fenced or ended since the last look."""
+        dismissed, self._dismissed = self._dismissed, {}
+        return list(dismissed)
 
     def is_fenced(self, member_id: str) -> bool:
         """True if the member did not let go in time."""
@@ -89,10 +127,21 @@ class ConsumerSessions:
     def end(self, member_id: str) -> None:
         """Forget a member that is gone, but the number of its last request for a while."""
         session = self._by_member.pop(member_id, None)
+        self._dismissed[member_id] = None
         if session is not None and session.sequence:
             self._ended[member_id] = session.sequence
         while len(self._ended) > ENDED_KEPT:
             del self._ended[next(iter(self._ended))]
+
+    @property
+    def count(self) -> int:
+        """Number of sessions."""
+        return len(self._by_member)
+
+    def retain(self, member_ids: Container[str]) -> None:
+        """Forget sessions of others: their joins were not appended."""
+        for member_id in [one for one in self._by_member if one not in member_ids]:
+            del self._by_member[member_id]
 
     def version(self, member_id: str) -> int:
         """Number of the newest assignment that the member was sent."""
@@ -100,8 +149,16 @@ class ConsumerSessions:
         return 0 if session is None else session.version
 
     def has_expired(self, member: Member, now_ms: int) -> bool:
-        """True if the member was silent for its session; one without a session begins it now."""
-        return now_ms - self.begin(member.member_id, now_ms).heard_ms >= self._timeout_ms
+        """True if the member was silent for its session, or did not come back in its grace.
+
+        A member without a session begins it now.
+        """
+        session = self.begin(member.member_id, now_ms)
+        if session.disconnected_ms is not None and (
+            now_ms - session.disconnected_ms >= self._grace_ms
+        ):
+            return True
+        return now_ms - session.heard_ms >= self._timeout_ms
 
     def is_stuck(self, member: Member, now_ms: int) -> bool:
         """True if the member did not let go of partitions within its rebalance timeout."""

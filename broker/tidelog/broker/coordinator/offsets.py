@@ -112,13 +112,26 @@ class CommittedOffsets:
         offsets: Iterable[tuple[TopicPartition, CommittedOffset]],
         topics: Topics,
         now_ms: int,
+        *,
+        check: Callable[[TopicPartition], None] | None = None,
+        offsets_max: int = _MAX_I64,
     ) -> Decision:
-        """Commit each valid offset; the others get an error each and stop nobody."""
+        """Commit each valid offset; the others get an error each and stop nobody.
+
+        `check` raises `KafkaError` for a partition that the sender may not commit.
+        """
         decision = Decision([], [])
+        held = self._by_group.get(group_id, {})
+        room = offsets_max - len(held)
         for asked, committed in offsets:
             try:
                 found = _resolve(asked, topics)
                 self._check(found, committed)
+                if check is not None:
+                    check(found)
+                if (found.topic_id, found.partition) not in held:
+                    _check_room(group_id, room, offsets_max)
+                    room -= 1
             except KafkaError as error:
                 decision.results.append(OffsetResult(asked, error=error))
                 continue
@@ -223,6 +236,10 @@ class CommittedOffsets:
         """Groups with a committed offset, in order."""
         return sorted(self._by_group)
 
+    def count(self, group_id: str) -> int:
+        """Number of the group's committed offsets."""
+        return len(self._by_group.get(group_id, {}))
+
     def has_offsets(self, group_id: str) -> bool:
         """True if the group has committed an offset that is still there."""
         return group_id in self._by_group
@@ -279,6 +296,13 @@ def _resolve(asked: TopicPartition, topics: Topics) -> TopicPartition:
             f"{topic}-{asked.partition} does not exist: the topic has {count} partitions"
         )
     return TopicPartition(topic, topic_id, asked.partition)
+
+
+def _check_room(group_id: str, room: int, offsets_max: int) -> None:
+    if room <= 0:
+        raise InvalidRequestError(
+            f"group {group_id!r} has {offsets_max} committed offsets, its maximum: delete some"
+        )
 
 
 def _commit_record(

@@ -23,6 +23,9 @@ from tidelog.broker.coordinator.consumer_member import Member
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.offsets import Topics
 
+MEMBERS_PER_SLICE = 50
+"""Members whose records are made in one slice."""
+
 
 class TargetAssignment:
     """The assignment of one group epoch, while it is made."""
@@ -37,16 +40,27 @@ class TargetAssignment:
         # A broker of before may have had one that this one's configuration lacks.
         self._assignor = assignors.get(group.wanted_assignor(default), assignors[default])
         self._slices = self._assignor.assign(spec_of(group, topics))
+        self._targets: Assignment | None = None
+        self._left: list[str] = []
+        self.is_done = False
+        """True when all records of the assignment were returned."""
 
-    def next_slice(self) -> list[CoordinatorRecord] | None:
-        """Work on it for a slice; its records once it is done, else None.
+    def next_slice(self) -> list[CoordinatorRecord]:
+        """Work on it for a slice; return the records of some members. Replay them before the next.
 
         Raises `InvalidAssignmentError` when a user's assignor fails: keep the assignment of before.
         """
-        assignment: Assignment | None = next(self._slices)
-        if assignment is None:
-            return None
-        return self._group.assign(self._epoch, self._assignor.name, assignment)
+        if self._targets is None:
+            self._targets = next(self._slices)
+            # Members that join from here on have no target, and get none.
+            self._left = list(self._group.members)
+            return []
+        now, self._left = self._left[:MEMBERS_PER_SLICE], self._left[MEMBERS_PER_SLICE:]
+        records = self._group.retarget(now, self._targets)
+        if not self._left:
+            self.is_done = True
+            records.append(self._group.finish(self._epoch, self._assignor.name))
+        return records
 
 
 def spec_of(group: ConsumerGroup, topics: Topics) -> GroupSpec:

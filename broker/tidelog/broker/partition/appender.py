@@ -38,6 +38,7 @@ from tidelog.log.validation import (
     is_compressed,
     walk_uncompressed,
 )
+from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.records.batch import Buffer, validate_batches
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -151,6 +152,7 @@ class Appender:
     def _append(self, slot: _Slot) -> list[asyncio.Task[None]]:
         """Append one partition's batches, or return a task, with a place in line, to do so."""
         data = slot.data
+        check_not_internal(data.topic, "an append")
         partition = self._partitions.find(data.topic, data.partition, data.topic_id)
         is_large = len(data.records) > self._config.walk_inline_bytes_max
         look = _Look(inflates=self._is_long(data.records, partition), walks=is_large)

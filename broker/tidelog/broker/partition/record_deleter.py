@@ -15,6 +15,7 @@ from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.env import Clock
 from tidelog.core.errors import InvariantError, TidelogError
 from tidelog.core.wire_errors import to_wire
+from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse
 
@@ -58,6 +59,7 @@ class RecordDeleter:
         result: DeleteRecordsResponse.Partition,
         deadline_ms: int,
     ) -> Error | None:
+        check_not_internal(asked.topic, "the deletion of its records")
         partition = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
         delayed = DelayedAnswer("deleted")
         await leading.delete_records(partition, asked.offset, answer=delayed, index=0)

@@ -35,6 +35,11 @@ def _always(request: Any, known: Known) -> bool:  # as above
     return True
 
 
+def _finds_no_coordinator(request: Any, known: Known) -> bool:  # as above
+    del known
+    return not request.group_ids  # the first call ever creates a topic
+
+
 def _is_produce_refused(request: Any, known: Known) -> bool:  # as above
     return all(
         one.topic not in known.names
@@ -150,6 +155,16 @@ HARMLESS: Mapping[str, Harmless] = {
     "/tidelog.v1.Broker/Metadata": _creates_no_topic_by_the_way,
     # It takes an id, whatever it says: those are never counted.
     "/tidelog.v1.Broker/InitProducerId": _always,
+    # The groups of malformed requests are nobody's.
+    "/tidelog.v1.Coordinator/FindCoordinator": _finds_no_coordinator,
+    "/tidelog.v1.Coordinator/ConsumerGroupHeartbeat": _always,
+    "/tidelog.v1.Coordinator/GroupStream": _always,
+    "/tidelog.v1.Coordinator/OffsetCommit": _always,
+    "/tidelog.v1.Coordinator/OffsetFetch": _always,
+    "/tidelog.v1.Coordinator/OffsetDelete": _always,
+    "/tidelog.v1.Coordinator/ListGroups": _always,
+    "/tidelog.v1.Coordinator/DescribeGroups": _always,
+    "/tidelog.v1.Coordinator/DeleteGroups": _always,
     "/tidelog.v1.Admin/DescribeTopics": _always,
     "/tidelog.v1.Admin/DescribeCluster": _always,
     "/tidelog.v1.Admin/DescribeConfigs": _always,

@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.internal_topics import OFFSETS_TOPIC
 from tidelog.net.listeners import Listener
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint, Error, LeaderHint
@@ -50,6 +52,20 @@ def address_hints(results: Iterable[Hinted], image: MetadataImage, listener: Lis
         if result.error.code != common_pb2.NONE and result.current_leader.HasField("leader_id"):
             hint = result.current_leader
             hint.address = _address(image, hint.leader_id, listener)
+
+
+def coordinator_of(group_id: str, image: MetadataImage, listener: Listener) -> LeaderHint | None:
+    """Name the leader of the group's partition, with its address; None: it has none now."""
+    topic = image.topics.get(OFFSETS_TOPIC)
+    if topic is None:
+        return None
+    partition = topic.partitions[partition_of(group_id, len(topic.partitions))]
+    if partition.leader_id is None:
+        return None
+    address = _address(image, partition.leader_id, listener)
+    return LeaderHint(
+        leader_id=partition.leader_id, leader_epoch=partition.leader_epoch, address=address
+    )
 
 
 def _address(image: MetadataImage, node_id: int, listener: Listener) -> str:

@@ -14,7 +14,7 @@ from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, T
 from tidelog.metadata.topic_rules import TopicRules
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node import start_record
-from tidelog.node.server import _Publisher
+from tidelog.node.image_publisher import ImagePublisher
 from tidelog.simulation.mutants.mutant import replaces
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
@@ -149,8 +149,8 @@ def unfenced_before_it_knows(_request: object, broker: BrokerImage) -> bool:
 # Images and topics
 
 
-@replaces(_Publisher, "on_image")
-def stale_image_accepted(self: _Publisher, image: MetadataImage) -> None:
+@replaces(ImagePublisher, "on_image")
+def stale_image_accepted(self: ImagePublisher, image: MetadataImage) -> None:
     """A broker acts on images older than its own registration (decision 0002)."""
     self._newest = image
     if self._broker_epoch is not None:

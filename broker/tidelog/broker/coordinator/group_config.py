@@ -1,0 +1,88 @@
+"""Configuration of a broker's group coordinator, by Kafka's names where they exist. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.core.config_keys import declare
+from tidelog.core.config_types import DAY_MS, MAX_I32, text, whole_number
+
+MIB = 1 << 20
+ASSIGNORS_CHARACTERS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """Times in milliseconds, sizes in bytes."""
+
+    offsets_topic_num_partitions: int = declare(
+        50,
+        whole_number(1, 10_000),
+        "Partitions of __consumer_offsets, when it is created; a group's coordinator leads one.",
+    )
+    offsets_topic_replication_factor: int = declare(
+        3,
+        whole_number(1, 1_000),
+        "Replicas of each of them; groups wait until as many brokers are registered.",
+    )
+    offsets_topic_segment_bytes: int = declare(
+        100 * MIB,
+        whole_number(MIB, MAX_I32),
+        "Size of its segments; compaction leaves the newest one out.",
+    )
+    offset_metadata_max_bytes: int = declare(
+        4_096, whole_number(0, MIB), "Maximum bytes of a client's text beside a committed offset."
+    )
+    offsets_retention_minutes: int = declare(
+        10_080,
+        whole_number(1, MAX_I32),
+        "Time after which a committed offset is deleted, from its commit or from the end of the "
+        "group's last member; never while the group is subscribed to the topic.",
+    )
+    offsets_retention_check_interval_ms: int = declare(
+        600_000, whole_number(1, DAY_MS), "Interval of checks of offsets.retention.minutes."
+    )
+    offsets_commit_timeout_ms: int = declare(
+        5_000,
+        whole_number(1, DAY_MS),
+        "Maximum wait of a coordinator's answer for the in-sync replicas.",
+        key="offsets.commit.timeout.ms",
+    )
+    group_consumer_session_timeout_ms: int = declare(
+        45_000,
+        whole_number(100, DAY_MS),
+        "Time after which a member of the consumer protocol that sends no heartbeat is removed.",
+    )
+    group_consumer_heartbeat_interval_ms: int = declare(
+        5_000, whole_number(10, DAY_MS), "Time between two heartbeats of such a member."
+    )
+    group_consumer_disconnect_grace_ms: int = declare(
+        1_000,
+        whole_number(0, DAY_MS),
+        "Time that a dynamic member has to come back when its connection broke.",
+    )
+    group_consumer_max_size: int = declare(
+        10_000, whole_number(1, 1_000_000), "Maximum members of a group of the consumer protocol."
+    )
+    group_consumer_assignors: str = declare(
+        "uniform,range,roundrobin",
+        text(1, ASSIGNORS_CHARACTERS_MAX),
+        "Assignors of the coordinator, the default first: uniform, range, roundrobin, or "
+        "module:Class of one of your own.",
+    )
+    groups_max: int = 100_000
+    """Maximum groups of one partition of the internal topic; further ones are refused."""
+    group_offsets_max: int = 50_000
+    """Maximum committed offsets of one group; further partitions are refused."""
+
+    @property
+    def assignor_names(self) -> list[str]:
+        """Names of the coordinator's assignors, the default first."""
+        return [name.strip() for name in self.group_consumer_assignors.split(",")]
+
+    @property
+    def retention_ms(self) -> int:
+        """Time that committed offsets are kept."""
+        return self.offsets_retention_minutes * 60_000

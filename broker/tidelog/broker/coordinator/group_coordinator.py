@@ -1,0 +1,393 @@
+"""The coordinator of groups: its shards, their timers, assignments, and pushes to members.
+
+The shell over `GroupShard`. Requests are decided in the step in which they arrive; commits at the
+end of it, together. Owns what is done without a request: sessions that end, topics that change,
+assignments that are made in slices, offsets that expire; and the members' connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import structlog
+
+from tidelog.broker.coordinator.assignors.interface import Assignor
+from tidelog.broker.coordinator.assignors.validated import InvalidAssignmentError
+from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, HeartbeatDecision, Reply
+from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.coordinator.group_key import check_group_id, partition_of
+from tidelog.broker.coordinator.group_shard import Committer, GroupShard, LiveGroup
+from tidelog.broker.coordinator.image_topics import ImageTopics
+from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
+from tidelog.broker.coordinator.moment import Moment
+from tidelog.broker.coordinator.offsets import CommittedOffset, OffsetResult, TopicPartition
+from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
+from tidelog.broker.partition.partition_listener import Leadership
+from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.core.background import Background
+from tidelog.core.env import Clock
+from tidelog.core.errors import (
+    CoordinatorNotAvailableError,
+    FencedMemberEpochError,
+    NotCoordinatorError,
+    TidelogError,
+    UnknownMemberIdError,
+)
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.internal_topics import OFFSETS_TOPIC
+
+log = structlog.get_logger(__name__)
+
+TICK_S = 0.25
+"""Interval of looks at sessions and topics."""
+GROUPS_PER_TURN = 20
+"""Groups that are looked at before other work has the loop."""
+PARTITIONS_PER_SLICE = 500
+"""Offsets of a request that are decided before other work has the loop."""
+STEPS_PER_SLICE = 50
+"""Steps of members to their targets that share an append."""
+
+T = TypeVar("T")
+Offsets: TypeAlias = Sequence[tuple[TopicPartition, CommittedOffset]]
+HostedGroups: TypeAlias = Hosted[GroupShard]
+
+
+class GroupCoordinator:
+    """Groups of the partitions of `__consumer_offsets` that this broker leads.
+
+    Methods raise `KafkaError`: those of the shard, and those of `Hosted.append` and `committed`.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: GroupConfig,
+        assignors: Mapping[str, Assignor],
+        replica_manager: ReplicaManager,
+        image: Callable[[], MetadataImage],
+        clock: Clock,
+        on_fatal: Callable[[BaseException], None],
+    ) -> None:
+        self.config = config
+        self.streams = MemberStreams()
+        self._assignors = assignors
+        self._image = image
+        self._clock = clock
+        self._background = Background(on_fatal)
+        self._replica_manager = replica_manager
+        self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
+            hooks=self,
+            writer=replica_manager.writer,
+            loader=replica_manager.loader,
+            clock=clock,
+            background=self._background,
+        )
+        self._has_timers = False
+        self._at_work: dict[tuple[HostedGroups, str], bool] = {}
+        """Groups that are being assigned or advanced; True: look once more."""
+
+    def start(self) -> None:
+        """Begin to follow the leaderships of the internal topic."""
+        self._replica_manager.listeners.add(self.runtime, topic=OFFSETS_TOPIC)
+
+    async def stop(self) -> None:
+        """End all tasks; calls that wait end by their own limits."""
+        await self._background.stop()
+
+    # Members
+
+    async def heartbeat(self, group_id: str, request: Heartbeat) -> Reply:
+        """Decide a heartbeat of the consumer protocol; return when its records are committed."""
+        hosted = self._find(group_id)
+        decision = hosted.shard.heartbeat(group_id, request, self._now())
+        end = hosted.append(decision.records)
+        if decision.records:
+            self._touch(hosted, group_id)
+        await self._committed(hosted, end, is_write=bool(decision.records))
+        return decision.reply
+
+    def connect(self, group_id: str, member_id: str) -> MemberStream:
+        """Take a connection for the member's newest one. `disconnect` must follow."""
+        return self.streams.connect(MemberKey(group_id, member_id))
+
+    def disconnect(self, stream: MemberStream) -> None:
+        """Note that a connection ended; the member has its grace to come back."""
+        if not self.streams.disconnect(stream):
+            return
+        try:
+            hosted = self._find(stream.key.group_id)
+        except TidelogError:
+            return  # another broker's member by now
+        live = hosted.shard.groups.get(stream.key.group_id)
+        if live is not None:
+            live.heartbeats.disconnect(stream.key.member_id, self._now())
+
+    # Offsets
+
+    async def commit(
+        self, group_id: str, committer: Committer, offsets: Offsets
+    ) -> list[OffsetResult]:
+        """Commit offsets, a result each; a long request in parts, each for itself."""
+        results: list[OffsetResult] = []
+        end = 0
+        hosted = self._find(group_id)
+        for first in range(0, len(offsets) or 1, PARTITIONS_PER_SLICE):
+            part = offsets[first : first + PARTITIONS_PER_SLICE]
+
+            def decide(
+                shard: GroupShard, part: Offsets = part
+            ) -> tuple[list[CoordinatorRecord], list[OffsetResult]]:
+                return shard.commit(group_id, committer, part, self._now())
+
+            end, of_part = await hosted.append_soon(decide)
+            results += of_part
+        await self._committed(hosted, end, is_write=bool(results))
+        return results
+
+    async def fetch(
+        self, group_id: str, committer: Committer, partitions: Sequence[TopicPartition]
+    ) -> list[OffsetResult]:
+        """Read committed offsets of partitions."""
+        hosted = self._find(group_id)
+        results: list[OffsetResult] = []
+        for first in range(0, len(partitions) or 1, PARTITIONS_PER_SLICE):
+            part = partitions[first : first + PARTITIONS_PER_SLICE]
+            results += hosted.shard.fetch(group_id, committer, part)
+            await asyncio.sleep(0)
+        return await self._read(hosted, results)
+
+    async def fetch_all(
+        self, group_id: str, committer: Committer, after: tuple[str, int], limit: int
+    ) -> list[OffsetResult]:
+        """Read the next `limit` committed offsets of existing topics, in order."""
+        hosted = self._find(group_id)
+        results = hosted.shard.fetch_all(group_id, committer, after=after, limit=limit)
+        return await self._read(hosted, results)
+
+    async def delete_offsets(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> list[OffsetResult]:
+        """Delete committed offsets, a result each."""
+        hosted = self._find(group_id)
+        decision = hosted.shard.delete_offsets(group_id, partitions)
+        end = hosted.append(decision.records)
+        await self._committed(hosted, end, is_write=bool(decision.records))
+        return decision.results
+
+    # Groups
+
+    async def delete_group(self, group_id: str) -> None:
+        """Delete a group without members, and its offsets."""
+        hosted = self._find(group_id)
+        end = hosted.append(hosted.shard.delete_group(group_id))
+        await self._committed(hosted, end, is_write=True)
+
+    async def look_at(self, group_id: str, look: Callable[[GroupShard, str], T]) -> T:
+        """Read from the group's shard; return what `look` does when that is committed."""
+        check_group_id(group_id)
+        hosted = self._find(group_id)
+        return await self._read(hosted, look(hosted.shard, group_id))
+
+    def peek(self, group_id: str, look: Callable[[GroupShard, str], T]) -> T | None:
+        """Look at a group as it is now, committed or not; None: it is of another broker now."""
+        try:
+            return look(self._find(group_id).shard, group_id)
+        except TidelogError:
+            return None
+
+    async def group_ids(self) -> list[str]:
+        """Ids of all groups of this broker, in order."""
+        found: set[str] = set()
+        for hosted in self.runtime.active():
+            found.update(await self._read(hosted, hosted.shard.group_ids))
+        return sorted(found)
+
+    # Work without a request
+
+    def _touch(self, hosted: HostedGroups, group_id: str) -> None:
+        """Have a group assigned and advanced, since it has changed."""
+        key = (hosted, group_id)
+        if key in self._at_work:
+            self._at_work[key] = True
+        elif group_id in hosted.shard.groups:
+            self._at_work[key] = False
+            self._background.spawn(f"group-{group_id}", self._work(hosted, group_id))
+
+    async def _work(self, hosted: HostedGroups, group_id: str) -> None:
+        key = (hosted, group_id)
+        try:
+            is_needed = True
+            while is_needed:
+                self._at_work[key] = False
+                is_needed = await self._work_once(hosted, group_id) or self._at_work[key]
+        except TidelogError as error:
+            # The shard is over, or the internal topic takes no records now: heartbeats go on.
+            log.info("group not advanced", group=group_id, error=str(error))
+        finally:
+            del self._at_work[key]
+
+    async def _work_once(self, hosted: HostedGroups, group_id: str) -> bool:
+        """Do what there is to do; True if there may be more."""
+        await asyncio.sleep(0)  # members that join in the same step are assigned together
+        live = hosted.shard.groups.get(group_id)
+        if live is None:
+            return False
+        if live.state.needs_assignment and not await self._assign(hosted, live):
+            return False
+        return await self._advance(hosted, group_id, live)
+
+    async def _assign(self, hosted: HostedGroups, live: LiveGroup) -> bool:
+        target = hosted.shard.target_of(live)
+        try:
+            while not target.is_done:
+                records = target.next_slice()
+                if hosted.shard.groups.get(live.state.group_id) is not live:
+                    return False  # it was deleted
+                hosted.append(records)
+                await asyncio.sleep(0)
+        except InvalidAssignmentError as error:
+            log.warning("no assignment", group=live.state.group_id, error=str(error))
+            return False
+        return True
+
+    async def _advance(self, hosted: HostedGroups, group_id: str, live: LiveGroup) -> bool:
+        """Take each connected member's next step and push it; True if one was taken."""
+        has_moved = False
+        members = list(live.state.members)
+        for first in range(0, len(members), STEPS_PER_SLICE):
+            steps = self._steps(hosted, live, members[first : first + STEPS_PER_SLICE])
+            if steps:
+                has_moved = True
+                await self._committed(hosted, hosted.end_offset, is_write=True)
+                for step in steps:
+                    self._push(MemberKey(group_id, step.reply.member_id), step.reply)
+            await asyncio.sleep(0)
+        return has_moved
+
+    def _steps(
+        self, hosted: HostedGroups, live: LiveGroup, member_ids: Iterable[str]
+    ) -> list[HeartbeatDecision]:
+        steps: list[HeartbeatDecision] = []
+        now = self._now()
+        for member_id in member_ids:
+            key = MemberKey(live.state.group_id, member_id)
+            if member_id not in live.state.members or self.streams.find(key) is None:
+                continue  # members without a stream take their steps at their heartbeats
+            step = live.heartbeats.advance(member_id, now)
+            if step is not None:
+                hosted.append(step.records)
+                steps.append(step)
+        return steps
+
+    def _push(self, key: MemberKey, pushed: Reply | TidelogError) -> None:
+        stream = self.streams.find(key)
+        if stream is not None:
+            stream.push(pushed)
+
+    async def _tick_forever(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            for hosted in self.runtime.active():
+                await self._tick(hosted)
+
+    async def _tick(self, hosted: HostedGroups) -> None:
+        have_topics_changed = hosted.shard.have_topics_changed(self._image().topics)
+        for number, group_id in enumerate(list(hosted.shard.groups), start=1):
+            live = hosted.shard.groups.get(group_id)
+            if live is not None:
+                self._look_after(hosted, group_id, live, have_topics_changed=have_topics_changed)
+            if number % GROUPS_PER_TURN == 0:
+                await asyncio.sleep(0)
+        if have_topics_changed:
+            for group_id in hosted.shard.offsets.groups:
+                self._append_later(hosted, hosted.shard.forget_topics(group_id))
+                await asyncio.sleep(0)
+
+    def _look_after(
+        self, hosted: HostedGroups, group_id: str, live: LiveGroup, *, have_topics_changed: bool
+    ) -> None:
+        now = self._now()
+        records = hosted.shard.expire(live, now)
+        if have_topics_changed and not records:
+            records = hosted.shard.follow_topics(live, now)
+        if self._append_later(hosted, records) or live.state.needs_assignment:
+            self._touch(hosted, group_id)
+        self._dismiss(group_id, live)
+
+    def _append_later(self, hosted: HostedGroups, records: list[CoordinatorRecord]) -> bool:
+        """Append what nobody asked for; what cannot be appended now is found again."""
+        if not records:
+            return False
+        try:
+            hosted.append(records)
+        except TidelogError as error:
+            log.info("no append", partition=hosted.partition, error=str(error))
+            return False
+        return True
+
+    def _dismiss(self, group_id: str, live: LiveGroup) -> None:
+        """Say to connected members that are fenced or removed that they are."""
+        for member_id in live.sessions.take_dismissed():
+            key = MemberKey(group_id, member_id)
+            if member_id in live.state.members:
+                why = "it did not let go of partitions in time: let go of all and join again"
+                self._push(key, FencedMemberEpochError(f"member {member_id} is fenced: {why}"))
+            else:
+                self._push(key, UnknownMemberIdError(f"member {member_id} was removed: join again"))
+
+    async def _retain_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self.config.offsets_retention_check_interval_ms / 1000)
+            for hosted in self.runtime.active():
+                for group_id in hosted.shard.group_ids:
+                    self._append_later(hosted, hosted.shard.retain(group_id, self._now()))
+                    await asyncio.sleep(0)
+
+    # Shards
+
+    def new_shard(self, leadership: Leadership) -> GroupShard:
+        """See `RuntimeHooks`. The first of a broker begins its timers."""
+        if not self._has_timers:
+            self._has_timers = True
+            self._background.spawn("group-sessions", self._tick_forever())
+            self._background.spawn("offsets-retention", self._retain_forever())
+        return GroupShard(
+            config=self.config,
+            assignors=self._assignors,
+            topics=ImageTopics(self._image),
+            leader_epoch=leadership.leader_epoch,
+        )
+
+    def on_ended(self, hosted: HostedGroups) -> None:
+        """See `RuntimeHooks`: connected members have to find the next coordinator."""
+        for stream in self.streams.all():
+            if self._partition_of(stream.key.group_id) in (None, hosted.partition):
+                stream.push(NotCoordinatorError("this broker is not the coordinator any more"))
+
+    def _partition_of(self, group_id: str) -> int | None:
+        topic = self._image().topics.get(OFFSETS_TOPIC)
+        return None if topic is None else partition_of(group_id, len(topic.partitions))
+
+    def _find(self, group_id: str) -> HostedGroups:
+        partition = self._partition_of(group_id)
+        if partition is None:
+            raise CoordinatorNotAvailableError(
+                f"{OFFSETS_TOPIC} does not exist yet: ask for the group's coordinator first"
+            )
+        return self.runtime.find(partition)
+
+    async def _read(self, hosted: HostedGroups, seen: T) -> T:
+        await self._committed(hosted, hosted.append([]), is_write=False)
+        return seen
+
+    def _committed(
+        self, hosted: HostedGroups, end_offset: int, *, is_write: bool
+    ) -> Awaitable[None]:
+        timeout_ms = self.config.offsets_commit_timeout_ms
+        return hosted.committed(end_offset, is_write=is_write, timeout_ms=timeout_ms)
+
+    def _now(self) -> Moment:
+        return Moment(self._clock.monotonic_ms(), self._clock.wall_ms())

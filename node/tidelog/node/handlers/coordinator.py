@@ -1,0 +1,290 @@
+"""Handlers of `tidelog.v1.Coordinator`: groups, their members and their committed offsets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import Any
+
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
+from tidelog.broker.coordinator.consumer_heartbeats import Reply
+from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
+from tidelog.broker.coordinator.group_key import check_group_id
+from tidelog.core.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    GroupIdNotFoundError,
+    InvariantError,
+    TidelogError,
+)
+from tidelog.core.turns import in_turns
+from tidelog.core.wire_errors import to_wire
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.internal_topics import OFFSETS_TOPIC
+from tidelog.net.call import LOCAL_CALL, Call
+from tidelog.node.handlers import group_codec as codec
+from tidelog.node.handlers.group_stream import GroupStream
+from tidelog.node.handlers.reached import coordinator_of
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import NewTopic
+from tidelog.v1.common_pb2 import Endpoint
+from tidelog.v1.coordinator_pb2 import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+
+OFFSETS_PER_PAGE = 5_000
+"""Committed offsets of a page of OffsetFetch."""
+GROUPS_PER_PAGE = 5_000
+"""Groups of a page of ListGroups."""
+
+
+class CoordinatorHandler:
+    """Passes requests to the group coordinator; names the coordinators of others."""
+
+    def __init__(
+        self,
+        *,
+        coordinator: GroupCoordinator,
+        image: Callable[[], MetadataImage],
+        forwarder: ControllerForwarder,
+    ) -> None:
+        self._coordinator = coordinator
+        self._image = image
+        self._forwarder = forwarder
+
+    async def find_coordinator(
+        self, request: FindCoordinatorRequest, call: Call = LOCAL_CALL
+    ) -> FindCoordinatorResponse:
+        """See `Coordinator.FindCoordinator`."""
+        response = FindCoordinatorResponse()
+        try:
+            if request.group_ids:
+                await self._require_topic()
+        except TidelogError as error:
+            response.error.CopyFrom(to_wire(error))
+            return response
+        async for group_id in in_turns(request.group_ids):
+            response.coordinators.append(self._find(group_id, call))
+        return response
+
+    async def _require_topic(self) -> None:
+        """Create the internal topic. Raises `CoordinatorNotAvailableError`."""
+        if OFFSETS_TOPIC in self._image().topics:
+            return
+        try:
+            await self._forwarder.create_internal(new_offsets_topic(self._coordinator.config))
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            raise CoordinatorNotAvailableError(
+                f"{OFFSETS_TOPIC} could not be created: {error} (its replicas are "
+                "offsets.topic.replication.factor)"
+            ) from error
+
+    def _find(self, group_id: str, call: Call) -> FindCoordinatorResponse.Coordinator:
+        found = FindCoordinatorResponse.Coordinator(group_id=group_id)
+        try:
+            check_group_id(group_id)
+            hint = coordinator_of(group_id, self._image(), call.listener)
+            if hint is None or not hint.address:
+                raise CoordinatorNotAvailableError(
+                    f"the partition of group {group_id!r} has no leader now: try again"
+                )
+        except TidelogError as error:
+            found.error.CopyFrom(to_wire(error))
+        else:
+            found.broker.CopyFrom(Endpoint(node_id=hint.leader_id, address=hint.address))
+        return found
+
+    # Members
+
+    async def consumer_group_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, call: Call = LOCAL_CALL
+    ) -> ConsumerGroupHeartbeatResponse:
+        """See `Coordinator.ConsumerGroupHeartbeat`."""
+        try:
+            heartbeat = codec.decode_heartbeat(request, call.connection)
+            reply = await self._coordinator.heartbeat(request.group_id, heartbeat)
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            response = codec.error_response(error)
+            self._hint(response, request.group_id, call)
+        else:
+            response = codec.encode_reply(reply, self._coordinator.config)
+        response.sequence = request.sequence
+        return response
+
+    def group_stream(
+        self, requests: AsyncIterator[ConsumerGroupHeartbeatRequest], call: Call = LOCAL_CALL
+    ) -> AsyncGenerator[ConsumerGroupHeartbeatResponse, None]:
+        """See `Coordinator.GroupStream`."""
+
+        def encode(pushed: Reply | TidelogError) -> ConsumerGroupHeartbeatResponse:
+            if isinstance(pushed, TidelogError):
+                return codec.error_response(pushed)
+            return codec.encode_reply(pushed, self._coordinator.config)
+
+        stream = GroupStream(
+            answer=lambda request: self.consumer_group_heartbeat(request, call),
+            encode=encode,
+            connect=self._coordinator.connect,
+            disconnect=self._coordinator.disconnect,
+        )
+        return stream.answers(requests)
+
+    # Offsets
+
+    async def offset_commit(
+        self, request: OffsetCommitRequest, call: Call = LOCAL_CALL
+    ) -> OffsetCommitResponse:
+        """See `Coordinator.OffsetCommit`."""
+        response = OffsetCommitResponse()
+        try:
+            results = await self._coordinator.commit(
+                request.group_id, codec.decode_committer(request), codec.decode_offsets(request)
+            )
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._refuse(response, error, request.group_id, call)
+        else:
+            response.topics.extend(codec.encode_outcomes(results))
+        return response
+
+    async def offset_fetch(
+        self, request: OffsetFetchRequest, call: Call = LOCAL_CALL
+    ) -> OffsetFetchResponse:
+        """See `Coordinator.OffsetFetch`."""
+        response = OffsetFetchResponse()
+        committer = codec.decode_committer(request)
+        try:
+            if request.topics:
+                partitions = codec.decode_partitions(request.topics)
+                results = await self._coordinator.fetch(request.group_id, committer, partitions)
+            else:
+                results = await self._coordinator.fetch_all(
+                    request.group_id,
+                    committer,
+                    (request.after_topic, request.after_partition if request.after_topic else -1),
+                    OFFSETS_PER_PAGE,
+                )
+                response.has_more = len(results) == OFFSETS_PER_PAGE
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._refuse(response, error, request.group_id, call)
+        else:
+            response.topics.extend(codec.encode_fetched(results))
+        return response
+
+    async def offset_delete(
+        self, request: OffsetDeleteRequest, call: Call = LOCAL_CALL
+    ) -> OffsetDeleteResponse:
+        """See `Coordinator.OffsetDelete`."""
+        response = OffsetDeleteResponse()
+        try:
+            results = await self._coordinator.delete_offsets(
+                request.group_id, codec.decode_partitions(request.topics)
+            )
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._refuse(response, error, request.group_id, call)
+        else:
+            response.topics.extend(codec.encode_outcomes(results))
+        return response
+
+    # Groups
+
+    async def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
+        """See `Coordinator.ListGroups`."""
+        response = ListGroupsResponse()
+        if self._coordinator.runtime.loading:
+            message = "this coordinator is reading some of its groups: they are missing here"
+            response.error.CopyFrom(to_wire(CoordinatorLoadInProgressError(message)))
+        ids = [one for one in await self._coordinator.group_ids() if one > request.after_group_id]
+        response.has_more = len(ids) > GROUPS_PER_PAGE
+        async for group_id in in_turns(ids[:GROUPS_PER_PAGE]):
+            group = self._coordinator.peek(group_id, codec.list_group)
+            if group is not None:
+                response.groups.append(group)
+        return response
+
+    async def describe_groups(
+        self, request: DescribeGroupsRequest, call: Call = LOCAL_CALL
+    ) -> DescribeGroupsResponse:
+        """See `Coordinator.DescribeGroups`."""
+        response = DescribeGroupsResponse()
+        async for group_id in in_turns(dict.fromkeys(request.group_ids)):
+            described = DescribeGroupsResponse.Group(group_id=group_id)
+            try:
+                found = await self._coordinator.look_at(group_id, codec.describe_group)
+                if found is None:
+                    raise GroupIdNotFoundError(f"group {group_id!r} does not exist")
+                described = found
+            except InvariantError:
+                raise
+            except TidelogError as error:
+                self._refuse(described, error, group_id, call)
+            response.groups.append(described)
+        return response
+
+    async def delete_groups(
+        self, request: DeleteGroupsRequest, call: Call = LOCAL_CALL
+    ) -> DeleteGroupsResponse:
+        """See `Coordinator.DeleteGroups`."""
+        response = DeleteGroupsResponse()
+        async for group_id in in_turns(dict.fromkeys(request.group_ids)):
+            result = response.groups.add(group_id=group_id)
+            try:
+                await self._coordinator.delete_group(group_id)
+            except InvariantError:
+                raise
+            except TidelogError as error:
+                self._refuse(result, error, group_id, call)
+        return response
+
+    # Refusals
+
+    def _refuse(self, response: Any, error: TidelogError, group_id: str, call: Call) -> None:
+        """Put an error into an answer, which has `error` and `coordinator`."""
+        response.error.CopyFrom(to_wire(error))
+        self._hint(response, group_id, call)
+
+    def _hint(self, response: Any, group_id: str, call: Call) -> None:  # as `_refuse`
+        if response.error.code == common_pb2.NOT_COORDINATOR:
+            hint = coordinator_of(group_id, self._image(), call.listener)
+            if hint is not None:
+                response.coordinator.CopyFrom(hint)
+
+
+def new_offsets_topic(config: GroupConfig) -> NewTopic:
+    """Describe `__consumer_offsets` as it is created."""
+    factor = config.offsets_topic_replication_factor
+    return NewTopic(
+        name=OFFSETS_TOPIC,
+        partitions=config.offsets_topic_num_partitions,
+        replication_factor=factor,
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": f"{config.offsets_topic_segment_bytes}",
+            "min.insync.replicas": "2" if factor > 2 else "1",
+        },
+    )

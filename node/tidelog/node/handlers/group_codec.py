@@ -1,0 +1,245 @@
+"""Requests and answers of `tidelog.v1.Coordinator`, to and from the coordinator's types. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from tidelog.broker.coordinator.consumer_group import ConsumerGroup
+from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
+from tidelog.broker.coordinator.consumer_member import AWAY, by_topic, one_by_one
+from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.coordinator.group_shard import Committer, GroupShard
+from tidelog.broker.coordinator.offsets import (
+    NO_EPOCH,
+    CommittedOffset,
+    OffsetResult,
+    TopicPartition,
+)
+from tidelog.core.errors import InvalidRegularExpressionError, InvalidRequestError, TidelogError
+from tidelog.core.wire_errors import to_wire
+from tidelog.metadata.topics import TOPIC_ID_BYTES
+from tidelog.v1.coordinator_pb2 import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    DescribeGroupsResponse,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from tidelog.v1.coordinator_records_pb2 import GroupValue
+
+CONSUMER, CLASSIC = "consumer", "classic"
+TOPICS_MAX = 10_000
+"""Maximum topics of a subscription."""
+
+
+def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heartbeat:
+    """Decode a heartbeat; `host` is the caller's address. Raises `KafkaError`."""
+    topics = None
+    if request.HasField("subscription"):
+        if request.subscription.pattern:
+            raise InvalidRegularExpressionError(
+                "this coordinator takes no patterns yet: subscribe to topics by their names"
+            )
+        if len(request.subscription.topics) > TOPICS_MAX:
+            raise InvalidRequestError(
+                f"a subscription to {len(request.subscription.topics)} topics: at most {TOPICS_MAX}"
+            )
+        topics = frozenset(request.subscription.topics)
+    has_timeout = request.HasField("rebalance_timeout_ms")
+    return Heartbeat(
+        member_id=request.member_id,
+        epoch=request.member_epoch,
+        instance_id=request.instance_id if request.HasField("instance_id") else None,
+        rack_id=request.rack_id if request.HasField("rack_id") else None,
+        rebalance_timeout_ms=request.rebalance_timeout_ms if has_timeout else None,
+        topics=topics,
+        assignor=request.assignor if request.HasField("assignor") else None,
+        owned=one_by_one(request.owned.topics) if request.HasField("owned") else None,
+        sequence=request.sequence,
+        version=request.assignment_version,
+        client_id=request.client_id,
+        host=host,
+    )
+
+
+def encode_reply(reply: Reply, config: GroupConfig) -> ConsumerGroupHeartbeatResponse:
+    """Encode the answer to a heartbeat, or a push."""
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=reply.member_id,
+        member_epoch=reply.epoch,
+        heartbeat_interval_ms=config.group_consumer_heartbeat_interval_ms,
+        session_timeout_ms=config.group_consumer_session_timeout_ms,
+        disconnect_grace_ms=config.group_consumer_disconnect_grace_ms,
+        assignment_version=reply.version,
+    )
+    if reply.assignment is not None:
+        response.assignment.topics.extend(by_topic(reply.assignment))
+        response.assignment.SetInParent()
+    return response
+
+
+# Offsets
+
+
+def decode_committer(request: OffsetCommitRequest | OffsetFetchRequest) -> Committer:
+    """Decode who commits."""
+    if isinstance(request, OffsetFetchRequest):
+        return Committer(request.member_id, request.member_epoch)
+    instance_id = request.instance_id if request.HasField("instance_id") else None
+    return Committer(request.member_id, request.member_epoch, instance_id, request.sequence)
+
+
+def decode_offsets(request: OffsetCommitRequest) -> list[tuple[TopicPartition, CommittedOffset]]:
+    """Decode offsets to commit. Raises `InvalidRequestError`."""
+    return [
+        (
+            TopicPartition(topic.topic, topic.topic_id, one.partition),
+            CommittedOffset(
+                one.offset,
+                one.leader_epoch if one.HasField("leader_epoch") else NO_EPOCH,
+                one.metadata,
+            ),
+        )
+        for topic in request.topics
+        if _is_named(topic.topic, topic.topic_id)
+        for one in topic.partitions
+    ]
+
+
+def decode_partitions(topics: Iterable[OffsetFetchRequest.Topic]) -> list[TopicPartition]:
+    """Decode partitions. Raises `InvalidRequestError`."""
+    return [
+        TopicPartition(topic.topic, topic.topic_id, number)
+        for topic in topics
+        if _is_named(topic.topic, topic.topic_id)
+        for number in topic.partitions
+    ]
+
+
+def _is_named(topic: str, topic_id: bytes) -> bool:
+    """Return True. Raises `InvalidRequestError` for a topic without name and id."""
+    if len(topic_id) not in (0, TOPIC_ID_BYTES):
+        raise InvalidRequestError(
+            f"a topic id of {len(topic_id)} bytes: send {TOPIC_ID_BYTES}, or none"
+        )
+    if not topic and not topic_id:
+        raise InvalidRequestError("a topic without name and id: send one of them")
+    return True
+
+
+def encode_outcomes(results: Sequence[OffsetResult]) -> Iterator[OffsetCommitResponse.Topic]:
+    """Encode the results of a commit or a deletion, in the order asked."""
+    for (topic, topic_id), of_topic in groupby(results, key=_topic_of):
+        yield OffsetCommitResponse.Topic(
+            topic=topic,
+            topic_id=topic_id,
+            partitions=[
+                OffsetCommitResponse.Partition(
+                    partition=one.partition.partition,
+                    error=None if one.error is None else to_wire(one.error),
+                )
+                for one in of_topic
+            ],
+        )
+
+
+def encode_fetched(results: Sequence[OffsetResult]) -> Iterator[OffsetFetchResponse.Topic]:
+    """Encode committed offsets, in the order asked."""
+    for (topic, topic_id), of_topic in groupby(results, key=_topic_of):
+        yield OffsetFetchResponse.Topic(
+            topic=topic, topic_id=topic_id, partitions=[_fetched(one) for one in of_topic]
+        )
+
+
+def _topic_of(result: OffsetResult) -> tuple[str, bytes]:
+    return result.partition.topic, result.partition.topic_id
+
+
+def _fetched(result: OffsetResult) -> OffsetFetchResponse.Partition:
+    committed = result.committed
+    return OffsetFetchResponse.Partition(
+        partition=result.partition.partition,
+        error=None if result.error is None else to_wire(result.error),
+        offset=committed.offset,
+        leader_epoch=None if committed.leader_epoch == NO_EPOCH else committed.leader_epoch,
+        metadata=committed.metadata,
+        committed_ms=max(0, committed.committed_ms),
+    )
+
+
+# Groups
+
+
+def list_group(shard: GroupShard, group_id: str) -> ListGroupsResponse.Group | None:
+    """Describe a group in short; None: there is none of this id."""
+    if not shard.exists(group_id):
+        return None
+    live = shard.groups.get(group_id)
+    if live is None:
+        return ListGroupsResponse.Group(group_id=group_id, type=CLASSIC, state="Empty")
+    return ListGroupsResponse.Group(
+        group_id=group_id,
+        type=CONSUMER,
+        state=state_of(live.state),
+        members=len(live.state.members),
+    )
+
+
+def describe_group(shard: GroupShard, group_id: str) -> DescribeGroupsResponse.Group | None:
+    """Describe a group; None: there is none of this id."""
+    short = list_group(shard, group_id)
+    if short is None:
+        return None
+    described = DescribeGroupsResponse.Group(group_id=group_id, type=short.type, state=short.state)
+    live = shard.groups.get(group_id)
+    if live is not None:
+        _describe(described, live.state)
+    return described
+
+
+def _describe(described: DescribeGroupsResponse.Group, group: ConsumerGroup) -> None:
+    described.epoch = group.state.epoch
+    described.assignment_epoch = group.state.assignment_epoch
+    described.assignor = group.state.assignor
+    described.rebalances.extend(
+        GroupValue.Rebalance(time_ms=one.time_ms, epoch=one.epoch, cause=one.cause)
+        for one in group.state.rebalances
+    )
+    for _, member in sorted(group.members.items()):
+        described.members.add(
+            member_id=member.member_id,
+            instance_id=member.instance_id,
+            rack_id=member.rack_id,
+            client_id=member.client_id,
+            host=member.host,
+            epoch=member.epoch,
+            subscribed_topics=sorted(member.topics),
+            subscribed_pattern=member.pattern,
+            assignment=by_topic(member.held),
+            target=by_topic(member.target),
+        )
+
+
+def state_of(group: ConsumerGroup) -> str:
+    """Name the state of a group of the consumer protocol, in Kafka's words."""
+    if not group.members:
+        return "Empty"
+    if group.needs_assignment:
+        return "Assigning"
+    members = (one for one in group.members.values() if one.epoch != AWAY)
+    epoch = group.state.assignment_epoch
+    is_stable = all(
+        one.epoch == epoch and not one.revoking and one.assigned == one.target for one in members
+    )
+    return "Stable" if is_stable else "Reconciling"
+
+
+def error_response(error: TidelogError) -> ConsumerGroupHeartbeatResponse:
+    """Answer a heartbeat that was refused, or push that the member is dismissed."""
+    return ConsumerGroupHeartbeatResponse(error=to_wire(error))

@@ -1,0 +1,321 @@
+"""The shell under coordinators: loads, appends, waits for commits, ends with its leadership."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.runtime import (
+    BATCH_BYTES,
+    LOAD_BACKOFF_S,
+    RECORDS_PER_TURN,
+    CoordinatorRuntime,
+    Hosted,
+)
+from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
+from tidelog.broker.partition.partition_loader import PartitionSlice
+from tidelog.core.background import Background
+from tidelog.core.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    KafkaError,
+    NotCoordinatorError,
+    NotEnoughReplicasError,
+    NotLeaderOrFollowerError,
+    RequestTimedOutError,
+    StorageError,
+    TidelogError,
+    UnknownServerError,
+)
+from tidelog.core.system import SystemClock
+from tidelog.records.batch import parse_header
+from tidelog.v1.coordinator_records_pb2 import CoordinatorKey, OffsetCommitKey, OffsetCommitValue
+
+pytestmark = pytest.mark.asyncio
+LED = Leadership("__consumer_offsets", b"i" * 16, 0, 5)
+
+
+def record(number: int, metadata: str = "") -> CoordinatorRecord:
+    key = OffsetCommitKey(group_id="g", topic_id=b"t" * 16, partition=number)
+    value = OffsetCommitValue(offset=number, metadata=metadata)
+    return CoordinatorRecord(CoordinatorKey(offset_commit=key), value)
+
+
+class Seen:
+    """A shard that remembers the numbers it has seen."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def replay(self, record: CoordinatorRecord) -> None:
+        self.numbers.append(record.key.offset_commit.partition)
+
+
+class Log:
+    """Writer and loader of one partition, in memory."""
+
+    def __init__(self) -> None:
+        self.batches: list[bytes] = []
+        self.end_offset = 0
+        self.refusals: list[TidelogError | None] = []
+        """What each next append raises."""
+        self.unreadable: list[TidelogError] = []
+        """What each next load raises, once it has read everything."""
+
+    def append(self, leadership: Leadership, records: bytes) -> Any:
+        assert leadership == LED
+        refusal = self.refusals.pop(0) if self.refusals else None
+        if refusal is not None:
+            raise refusal
+        self.batches.append(records)
+        self.end_offset += parse_header(records).records_count
+
+        class Written:
+            end_offset = self.end_offset
+
+        return Written()
+
+    async def slices(self, leadership: Leadership, until: object) -> AsyncIterator[PartitionSlice]:
+        del leadership, until
+        offset = 0
+        for batch in list(self.batches):
+            end = offset + parse_header(batch).records_count
+            yield PartitionSlice(0, end, batch)
+            offset = end
+            await asyncio.sleep(0)
+        if self.unreadable:
+            raise self.unreadable.pop(0)
+
+
+class Coordinators:
+    """A runtime over a log, and what it was called with."""
+
+    def __init__(self) -> None:
+        self.log = Log()
+        self.ended: list[Hosted[Seen]] = []
+        self.fatal: list[BaseException] = []
+        self.runtime: CoordinatorRuntime[Seen] = CoordinatorRuntime(
+            hooks=self,
+            writer=self.log,  # type: ignore[arg-type]  # the part of it that is used
+            loader=self.log,  # type: ignore[arg-type]  # as above
+            clock=SystemClock(),
+            background=Background(self.fatal.append),
+        )
+
+    def new_shard(self, leadership: Leadership) -> Seen:
+        assert leadership == LED
+        return Seen()
+
+    def on_ended(self, hosted: Hosted[Seen]) -> None:
+        self.ended.append(hosted)
+
+    async def elected(self) -> Hosted[Seen]:
+        """Be elected, and wait until the shard is loaded."""
+        self.runtime.on_election(LED)
+        return await self.loaded()
+
+    async def loaded(self) -> Hosted[Seen]:
+        while True:
+            try:
+                return self.runtime.find(0)
+            except CoordinatorLoadInProgressError:
+                await asyncio.sleep(0)
+
+    def commit(self) -> None:
+        """Have all that is appended committed."""
+        self.runtime.on_high_watermark_updated(LED, self.log.end_offset)
+
+
+@pytest.fixture
+def coordinators() -> Coordinators:
+    return Coordinators()
+
+
+async def test_a_shard_is_loaded_to_the_logs_end_before_it_answers(
+    coordinators: Coordinators,
+) -> None:
+    hosted = await coordinators.elected()
+    hosted.append([record(number) for number in range(3 * RECORDS_PER_TURN)])
+    coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
+    with pytest.raises(NotCoordinatorError):
+        coordinators.runtime.find(0)
+    coordinators.runtime.on_election(LED)
+    with pytest.raises(CoordinatorLoadInProgressError):
+        coordinators.runtime.find(0)
+    assert coordinators.runtime.loading == 1
+    again = await coordinators.loaded()
+    assert again.shard.numbers == hosted.shard.numbers
+    assert again.end_offset == coordinators.log.end_offset
+    assert (coordinators.runtime.loading, coordinators.runtime.loads) == (0, 2)
+
+
+async def test_a_read_waits_for_what_was_loaded_and_is_not_committed(
+    coordinators: Coordinators,
+) -> None:
+    hosted = await coordinators.elected()
+    hosted.append([record(1)])
+    coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
+    again = await coordinators.elected()
+    reading = asyncio.create_task(
+        again.committed(again.append([]), is_write=False, timeout_ms=60_000)
+    )
+    await asyncio.sleep(0.01)
+    assert not reading.done()
+    coordinators.commit()
+    await reading
+
+
+async def test_a_load_that_fails_begins_again_from_nothing(coordinators: Coordinators) -> None:
+    hosted = await coordinators.elected()
+    hosted.append([record(1), record(2)])
+    coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
+    coordinators.log.unreadable = [StorageError("the disk"), StorageError("again")]
+    began_s = asyncio.get_running_loop().time()
+    again = await coordinators.elected()
+    assert again.shard.numbers == [1, 2]
+    assert asyncio.get_running_loop().time() - began_s >= 2 * LOAD_BACKOFF_S
+
+
+async def test_writes_and_reads_are_answered_once_committed(coordinators: Coordinators) -> None:
+    hosted = await coordinators.elected()
+    end = hosted.append([record(1)])
+    assert hosted.shard.numbers == [1]  # the next decision sees it
+    writing = asyncio.create_task(hosted.committed(end, is_write=True, timeout_ms=60_000))
+    later = asyncio.create_task(
+        hosted.committed(hosted.append([record(2)]), is_write=True, timeout_ms=60_000)
+    )
+    await asyncio.sleep(0.01)
+    assert not writing.done()
+    coordinators.runtime.on_high_watermark_updated(LED, 1)
+    await writing
+    await asyncio.sleep(0.01)
+    assert not later.done()
+    coordinators.commit()
+    await later
+    await hosted.committed(hosted.append([]), is_write=False, timeout_ms=1)
+
+
+async def test_what_is_not_committed_in_time_has_an_unknown_outcome(
+    coordinators: Coordinators,
+) -> None:
+    hosted = await coordinators.elected()
+    end = hosted.append([record(1)])
+    with pytest.raises(RequestTimedOutError, match="outcome is unknown") as late:
+        await hosted.committed(end, is_write=True, timeout_ms=10)
+    assert late.value.is_outcome_unknown
+    with pytest.raises(CoordinatorNotAvailableError):
+        await hosted.committed(hosted.append([]), is_write=False, timeout_ms=10)
+
+
+async def test_those_who_wait_hear_that_the_leadership_is_over(coordinators: Coordinators) -> None:
+    hosted = await coordinators.elected()
+    end = hosted.append([record(1)])
+    waiting = [
+        asyncio.create_task(hosted.committed(end, is_write=is_write, timeout_ms=60_000))
+        for is_write in (True, False)
+    ]
+    await asyncio.sleep(0)
+    coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(one) for one in outcomes] == [RequestTimedOutError, NotCoordinatorError]
+    assert coordinators.ended == [hosted]
+    with pytest.raises(NotCoordinatorError):
+        hosted.append([record(2)])
+    with pytest.raises(RequestTimedOutError):
+        await hosted.committed(end, is_write=True, timeout_ms=60_000)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "answer"),
+    [
+        (NotLeaderOrFollowerError("no"), NotCoordinatorError),
+        (NotEnoughReplicasError("few"), CoordinatorNotAvailableError),
+    ],
+)
+async def test_what_was_not_appended_is_not_replayed(
+    coordinators: Coordinators, refusal: KafkaError, answer: type[KafkaError]
+) -> None:
+    hosted = await coordinators.elected()
+    coordinators.log.refusals = [refusal]
+    with pytest.raises(answer):
+        hosted.append([record(1)])
+    assert hosted.shard.numbers == []
+    hosted.append([record(2)])
+    assert hosted.shard.numbers == [2]
+
+
+async def test_many_records_are_several_batches(coordinators: Coordinators) -> None:
+    hosted = await coordinators.elected()
+    text = "m" * (BATCH_BYTES // 3)
+    hosted.append([record(number, text) for number in range(5)])
+    assert len(coordinators.log.batches) == 3
+    assert hosted.shard.numbers == [0, 1, 2, 3, 4]
+    hosted.append([record(5, "m" * 2 * BATCH_BYTES)])
+    assert len(coordinators.log.batches) == 4
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_an_append_that_failed_half_way_has_the_shard_loaded_again(
+    coordinators: Coordinators, number: int
+) -> None:
+    hosted = await coordinators.elected()
+    hosted.append([record(9)])
+    refusal = NotEnoughReplicasError("few") if number else UnknownServerError("half written")
+    coordinators.log.refusals = [None] * number + [refusal]
+    text = "m" * BATCH_BYTES
+    with pytest.raises(RequestTimedOutError, match="outcome is unknown"):
+        hosted.append([record(1, text), record(2, text)])
+    assert hosted.shard.numbers == [9]
+    with pytest.raises(CoordinatorLoadInProgressError):
+        coordinators.runtime.find(0)
+    again = await coordinators.loaded()
+    assert again is not hosted
+    assert again.shard.numbers == [9, 1][: 1 + number]
+    assert coordinators.ended == [hosted]
+
+
+async def test_decisions_of_one_step_share_a_batch_and_fail_alone(
+    coordinators: Coordinators,
+) -> None:
+    hosted = await coordinators.elected()
+
+    def refuse(_: Seen) -> tuple[list[CoordinatorRecord], str]:
+        raise NotCoordinatorError("no")
+
+    first = hosted.append_soon(lambda _: ([record(1)], "first"))
+    refused = hosted.append_soon(refuse)
+    given_up = hosted.append_soon(lambda _: ([record(8)], "given up"))
+    given_up.cancel()
+    last = hosted.append_soon(lambda shard: ([record(2)], f"{shard.numbers}"))
+    assert await first == (2, "first")
+    assert await last == (2, "[]")
+    with pytest.raises(NotCoordinatorError):
+        await refused
+    assert len(coordinators.log.batches) == 1
+    assert hosted.shard.numbers == [1, 2]
+
+
+async def test_queued_decisions_fail_with_their_append(coordinators: Coordinators) -> None:
+    hosted = await coordinators.elected()
+    coordinators.log.refusals = [NotEnoughReplicasError("few")]
+    queued = [hosted.append_soon(lambda _: ([record(1)], None)) for _ in range(2)]
+    outcomes = await asyncio.gather(*queued, return_exceptions=True)
+    assert [type(one) for one in outcomes] == [CoordinatorNotAvailableError] * 2
+    ended = hosted.append_soon(lambda _: ([record(1)], None))
+    coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
+    with pytest.raises(NotCoordinatorError):
+        await ended
+
+
+async def test_a_leadership_that_ends_during_the_load_leaves_nothing(
+    coordinators: Coordinators,
+) -> None:
+    coordinators.runtime.on_election(LED)
+    coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
+    await asyncio.sleep(0.01)
+    assert (coordinators.runtime.loading, coordinators.runtime.loads) == (0, 0)
+    assert coordinators.fatal == []
