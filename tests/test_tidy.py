@@ -131,6 +131,7 @@ PUBLIC_CLIENTS = frozenset({"Producer", "Consumer", "Admin", "TableWriter"})
 THREADED = (
     "core/tidelog/core/system.py",
     "core/tidelog/core/workers.py",
+    "client/tidelog/client/loop_thread.py",
     "client/tidelog/client/sync.py",
 )
 THREAD_LIBRARIES = frozenset({"threading", "_thread", "concurrent", "multiprocessing", "mmap"})

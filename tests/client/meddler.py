@@ -45,6 +45,7 @@ class Meddler:
         self.spoil: Callable[[str, Any], None] = lambda _method, _answer: None
         """Called with the method and each answer on its way, which it may change."""
         self.streams: list[MeddledProduceStream] = []
+        self.group_streams: list[Any] = []
         self.works_on_after_break = False
         """Whether a broker works on what came on a stream that broke."""
         self.answer_turns: Callable[[], int] = lambda: 0
@@ -84,6 +85,7 @@ class Meddler:
         if method is FETCH_STREAM:
             return MeddledFetchStream(self, address, stream)
         if method is GROUP_STREAM:
+            self.group_streams.append(stream)
             return stream
         assert method is PRODUCE_STREAM
         meddled = MeddledProduceStream(self, address, stream)

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor
     from tidelog.client.consuming.deserializers import Deserializer
     from tidelog.client.consuming.record_batch import RecordBatch
+    from tidelog.client.groups.listener import (
+        GroupMetadata,
+        OffsetAndMetadata,
+        RebalanceListener,
+    )
     from tidelog.client.offsets import At, ListedOffset
     from tidelog.client.producing.partitioners import Partitioner, PartitionerName, PartitionLeader
     from tidelog.client.producing.producer import Producer
@@ -66,9 +71,11 @@ __all__ = [
     "CreatedTopic",
     "Deserializer",
     "EventFilter",
+    "GroupMetadata",
     "ListedOffset",
     "NewTopic",
     "NodeDescription",
+    "OffsetAndMetadata",
     "OnDelivery",
     "PartitionDescription",
     "PartitionLeader",
@@ -79,6 +86,7 @@ __all__ = [
     "ProducerInterceptor",
     "ProducerRecord",
     "QuorumDescription",
+    "RebalanceListener",
     "Record",
     "RecordBatch",
     "RecordMetadata",
@@ -107,6 +115,9 @@ _HOMES = {
     "CreatedTopic": "tidelog.client.admin.descriptions",
     "Deserializer": "tidelog.client.consuming.deserializers",
     "EventFilter": "tidelog.client.admin.events",
+    "GroupMetadata": "tidelog.client.groups.listener",
+    "OffsetAndMetadata": "tidelog.client.groups.listener",
+    "RebalanceListener": "tidelog.client.groups.listener",
     "ListedOffset": "tidelog.client.offsets",
     "NewTopic": "tidelog.client.admin.descriptions",
     "NodeDescription": "tidelog.client.admin.descriptions",

@@ -12,6 +12,7 @@ TidelogError                 code, message, is_retriable, is_outcome_unknown
 ├── SerializationError       a serializer raised: says for which topic and which part
 ├── PartitionerError         a partitioner raised, or chose a partition that does not exist
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
+├── CommitFailedError        a member's partitions are another's by now: nothing was committed
 ├── NothingAssignedError     a consumer was read before `assign`
 ├── ClientConfigError        an option out of its range, or against another; a ValueError, too
 └── ClientClosedError        used after close()
@@ -35,6 +36,7 @@ __all__ = [
     "CallFailedError",
     "ClientClosedError",
     "ClientConfigError",
+    "CommitFailedError",
     "DeliveryTimeoutError",
     "DeserializationError",
     "LogTruncationError",
@@ -152,6 +154,15 @@ class ClientClosedError(TidelogError):
     """The producer, consumer or admin was closed; make a new one."""
 
     code = common_pb2.INVALID_REQUEST
+
+
+class CommitFailedError(TidelogError):
+    """The offsets were not committed: their partitions are another member's by now.
+
+    Their records are handed out again, to their new owner.
+    """
+
+    code = common_pb2.STALE_MEMBER_EPOCH
 
 
 class NothingAssignedError(TidelogError):

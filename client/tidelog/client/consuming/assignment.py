@@ -36,12 +36,21 @@ class Position:
     """True if the application must get an error before the partition is fetched again."""
     is_paused: bool = False
     """True if the application has paused the partition; a seek does not end the pause."""
+    is_held: bool = False
+    """True while the consumer's group has it neither read nor handed out."""
+    is_fixed: bool = False
+    """True if the group has assigned this incarnation of the topic, and no later one."""
     high_watermark: int | None = None
     """The high watermark in the newest answer; None: no answer yet in this incarnation."""
     last_fetched_epoch: int | None = None
     """The epoch of the record before `fetch_offset`; None if none was read since a seek."""
     epoch_offset: int = 0
     """The first offset read in that epoch."""
+
+    @property
+    def is_still(self) -> bool:
+        """True if none of its records are to be handed out now."""
+        return self.is_paused or self.is_held
 
     def seek(self, offset: int, *, topic_id: bytes = b"") -> None:
         """Read from `offset` on; discard fetched records."""

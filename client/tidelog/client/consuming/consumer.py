@@ -2,20 +2,19 @@
 
 Owns the interface to the application. The fetch loop fetches batches ahead of it, and
 `ready_records` decodes them and moves the positions. Reads committed records only (below the high
-watermark). Stores no offsets in the cluster: the application does.
+watermark). With a group, `groups.group_reader` says which partitions are read.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Generic, Literal, Self
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from typing import Literal, Self
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.connections import CONNECTIONS_MAX_IDLE_MS, ConnectionConfig
-from tidelog.client.consuming.assignment import Assignment, Position, names_and_partitions
+from tidelog.client.consuming.assignment import Assignment, names_and_partitions
 from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor, ConsumerInterceptors
 from tidelog.client.consuming.consumer_options import (
     DEFAULT_MAX_RECORDS,
@@ -24,16 +23,21 @@ from tidelog.client.consuming.consumer_options import (
 )
 from tidelog.client.consuming.deserializers import Deserializer, Deserializers
 from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
+from tidelog.client.consuming.group_methods import GroupMethods
+from tidelog.client.consuming.group_reader import (
+    GroupReader,
+    MemberOptions,
+    PollOptions,
+    ReadingParts,
+)
+from tidelog.client.consuming.position_methods import PositionMethods
 from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
 from tidelog.client.consuming.subscriptions import Looks, Subscriptions
-from tidelog.client.errors import ClientClosedError, NothingAssignedError
+from tidelog.client.errors import ClientClosedError, ClientConfigError, NothingAssignedError
+from tidelog.client.groups.listener import RebalanceListener
 from tidelog.client.offsets import (
-    EARLIEST,
-    LATEST,
-    ListedOffset,
     OffsetLookup,
-    OffsetQuery,
     Spec,
 )
 from tidelog.client.ports import ClientPorts
@@ -43,10 +47,11 @@ from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 
 
-class Consumer(Generic[K, V]):
+class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
     """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
     `c.assign(["t"])` and `await c.subscribe(["t"])` read all partitions, those added later too.
+    With `group_id`, `subscribe` joins the consumer group, whose members share the partitions.
 
     Sizes in bytes, times in milliseconds:
     - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
@@ -67,10 +72,23 @@ class Consumer(Generic[K, V]):
       record; their result replaces the bytes. An exception becomes a DeserializationError, and the
       position stays at that record: seek past it to continue.
     - `metadata_max_age_ms`: the interval at which a subscription looks for new partitions.
+    - `group_id`: the consumer group, 1 to 249 characters; None: no group, no commits.
+    - `group_instance_id`: id of a static member, which may be away for a session (45 s) and keeps
+      its partitions; `client_rack`: its location.
+    - `group_remote_assignor`: assignor of the coordinator, such as "uniform" or "range".
+    - `enable_auto_commit`, `auto_commit_interval_ms`: commit by itself what the application is done
+      with: records that were handed out before it asked for more, or before a close without error.
+    - `max_poll_interval_ms`: a member that asks for no records for this long leaves the group; and
+      the time it has to let go of partitions.
     - `interceptors`: `on_consume` of each gets the records that `getmany` is about to return, or
       the next one of an iteration, and returns the records for the application. An exception is
       logged and ignored. `getbatches` calls none, since its records are not decoded yet.
     """
+
+    _is_started = False
+    _is_clean = True
+    """False when an exception ends the consumer: what is in hand is not committed."""
+    _closing: asyncio.Task[None] | None = None
 
     def __init__(
         self,
@@ -92,6 +110,13 @@ class Consumer(Generic[K, V]):
         key_deserializer: Deserializer[K] | None = None,
         value_deserializer: Deserializer[V] | None = None,
         interceptors: Sequence[ConsumerInterceptor[K, V]] | None = None,
+        group_id: str | None = None,
+        group_instance_id: str | None = None,
+        group_remote_assignor: str | None = None,
+        client_rack: str = "",
+        enable_auto_commit: bool = True,
+        auto_commit_interval_ms: int = 5_000,
+        max_poll_interval_ms: int = 300_000,
         request_timeout_ms: int = 10_000,
         api_timeout_ms: int = 60_000,
         retry_backoff_ms: int = 20,
@@ -115,21 +140,16 @@ class Consumer(Generic[K, V]):
         routing = self._routing = Routing(bootstrap, ports=self._ports, config=aged)
         self._lookup = OffsetLookup(routing, backoff=backoff, request_timeout_ms=request_timeout_ms)
         self._assignment = Assignment()
-        config = FetcherConfig(
-            reset=reset,
-            is_truncation_error=(on_truncation or auto_offset_reset) in {"raise", "none"},
-            fetch_min_bytes=fetch_min_bytes,
-            fetch_max_wait_ms=fetch_max_wait_ms,
-            fetch_max_bytes=fetch_max_bytes,
-            max_partition_fetch_bytes=max_partition_fetch_bytes,
-            lookup_timeout_ms=api_timeout_ms,
-            backoff=backoff,
-        )
+        is_error = (on_truncation or auto_offset_reset) in {"raise", "none"}
+        limits = (fetch_min_bytes, fetch_max_wait_ms, fetch_max_bytes, max_partition_fetch_bytes)
+        config = FetcherConfig(reset, is_error, *limits, api_timeout_ms, backoff)
         deserializers = Deserializers(key=key_deserializer, value=value_deserializer)
         looks = Looks(reset, request_timeout_ms, api_timeout_ms, metadata_max_age_ms)
         self._prepare_reading(config, looks, deserializers, check_crcs=check_crcs)
-        self._is_started = False
-        self._closing: asyncio.Task[None] | None = None
+        polls = PollOptions(enable_auto_commit, auto_commit_interval_ms, max_poll_interval_ms)
+        if group_id is not None:
+            said = (group_instance_id, group_remote_assignor or "", client_rack, client_id)
+            self._prepare_group(MemberOptions(group_id, *said), polls, looks, backoff)
 
     def _prepare_reading(
         self,
@@ -152,11 +172,18 @@ class Consumer(Generic[K, V]):
             self._routing, looks, assign=self._assign, on_failure=self._fetcher.restart
         )
 
+    def _prepare_group(
+        self, member: MemberOptions, polls: PollOptions, looks: Looks, backoff: Backoff
+    ) -> None:
+        parts = ReadingParts(self._routing, self._assignment, self._fetcher, self._ready)
+        self._group = GroupReader(member, polls, looks, parts, consumer=self, backoff=backoff)
+
     async def __aenter__(self) -> Self:
         await self.start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
+        self._is_clean = not any(exc_info)
         await self.stop()
 
     async def start(self) -> None:
@@ -178,153 +205,48 @@ class Consumer(Generic[K, V]):
         raise the errors of `subscribe`. Ends a subscription.
         """
         self._check_open()
+        if self._group is not None and self._group.is_subscribed:
+            raise ClientConfigError("the consumer is subscribed: call unsubscribe before assign")
         self._subscriptions.assign(*names_and_partitions(partitions))
 
     async def subscribe(
-        self, topics: Iterable[str] = (), *, pattern: str | re.Pattern[str] | None = None
+        self,
+        topics: Iterable[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
     ) -> None:
         """Read all partitions of these topics, or of the topics whose names `pattern` matches.
 
-        A pattern matches from the first letter of a name on, as `re.match` does. There is no group:
-        every subscriber reads everything. Partitions that exist now start as without a seek; those
+        With a group, join it with this subscription; the coordinator assigns partitions, and the
+        listener hears of them. Topics need not exist yet. Errors are raised by the next read.
+
+        Without one, every subscriber reads everything. A pattern matches from the first letter of a
+        name on, as `re.match` does. Partitions that exist now start as without a seek; those
         added later, found every `metadata_max_age_ms`, at their first record. Topics that match no
         more are not read on. Replaces the assignment; partitions read before keep their positions.
         Raises UnknownTopicOrPartitionError for a named topic that does not exist, UnreachableError.
         """
         self._check_open()
-        await self._subscriptions.subscribe(topics, pattern)
+        if self._group is None:
+            await self._subscriptions.subscribe(topics, pattern)
+            return
+        self._subscriptions.end()
+        named = pattern.pattern if isinstance(pattern, re.Pattern) else pattern or ""
+        self._group.subscribe(topics, named, listener)
+
+    async def unsubscribe(self) -> None:
+        """End the subscription: with a group, commit, call the listener, leave it."""
+        self._check_open()
+        if self._group is not None and self._group.is_subscribed:
+            await self._group.unsubscribe(timeout_ms=self._api_timeout_ms)
+        else:
+            self._subscriptions.end()
+            self._assign((), None)
 
     def assignment(self) -> set[TopicPartition]:
         """The assigned partitions, paused ones included."""
         return {position.tp for position in self._assignment.all()}
-
-    def pause(self, *partitions: tuple[str, int]) -> None:
-        """Return no records of these partitions and fetch none for them, until `resume`.
-
-        Records already fetched, or in a fetch in flight, are kept and returned first then. A seek
-        does not end a pause; a newly assigned partition is not paused.
-        """
-        for position in [self._assigned(p) for p in partitions]:
-            position.is_paused = True
-        self._ready.set_paused_aside()
-
-    def resume(self, *partitions: tuple[str, int]) -> None:
-        """Read paused partitions again from their positions; others are left unchanged."""
-        resumed = [p for p in map(self._assigned, partitions) if p.is_paused]
-        for position in resumed:
-            position.is_paused = False
-        self._fetcher.resume(resumed)
-
-    def paused(self) -> set[TopicPartition]:
-        """The assigned partitions that are paused."""
-        return {position.tp for position in self._assignment.all() if position.is_paused}
-
-    def seek(self, partition: tuple[str, int], offset: int) -> None:
-        """Read an assigned partition from `offset` on."""
-        if offset < 0:
-            raise ValueError(f"offset {offset} is negative")
-        self._assigned(partition).seek(offset)
-        self._positions_changed()
-
-    def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
-        """Read these partitions (none named: all) from their log start."""
-        self._seek_to(EARLIEST, partitions)
-
-    def seek_to_end(self, *partitions: tuple[str, int]) -> None:
-        """Read these partitions (none named: all) from their high watermark at the next read."""
-        self._seek_to(LATEST, partitions)
-
-    async def seek_to_time(self, times: Mapping[tuple[str, int], datetime | int]) -> None:
-        """Read each partition from its first record at or after a time; from its end if none.
-
-        Times are those of `offsets_for_times`, whose errors this raises; then no position has
-        changed. It overrides a seek made during the look-up.
-        """
-        await self._subscriptions.found()
-        wanted = {self._assigned(tp).tp: OffsetQuery.of(time) for tp, time in times.items()}
-        self._go_to(await self._lookup.starts_at_times(wanted, timeout_ms=self._api_timeout_ms))
-
-    async def tail(self, partitions: Iterable[tuple[str, int]], n: int) -> None:
-        """Read each partition from `n` offsets before its end, or from its log start.
-
-        These are `n` records unless compaction removed some or a transaction ended there. Raises
-        the errors of `end_offsets`; then no position has changed.
-        """
-        if n < 0:
-            raise ValueError(f"n={n} is negative")
-        await self._subscriptions.found()
-        wanted = [self._assigned(partition).tp for partition in partitions]
-        self._go_to(
-            await self._lookup.starts_before_ends(
-                wanted, offsets_count=n, timeout_ms=self._api_timeout_ms
-            )
-        )
-
-    async def position(self, partition: tuple[str, int]) -> int:
-        """The offset of the next record for the application; looked up if none was read yet.
-
-        Raises KafkaError for a partition that does not exist, OffsetOutOfRangeError under "none".
-        """
-        await self._subscriptions.found()
-        position = self._assigned(partition)
-        if position.position is None and position.reset is not None:
-            generation = position.generation
-            offset, topic_id = await self._lookup.start_of(
-                position.tp, position.reset, timeout_ms=self._api_timeout_ms
-            )
-            if position.generation == generation:
-                position.seek(offset, topic_id=topic_id)
-                self._positions_changed()
-        if position.position is None:
-            raise ValueError(f"{position.tp} has no position yet: seek first")
-        return position.position
-
-    async def lag(
-        self, partitions: Iterable[tuple[str, int]] | None = None
-    ) -> dict[TopicPartition, int]:
-        """The lag of each partition's position behind its high watermark; None: all assigned.
-
-        Counts offsets, including compacted and control records, and records fetched but not yet
-        returned. The high watermark is that of the newest fetch answer, without a call; it is
-        looked up for a partition that is paused or has had no answer yet. Raises the errors of
-        `position`.
-        """
-        await self._subscriptions.found()
-        named = None if partitions is None else [self._assigned(p) for p in partitions]
-        positions = self._assignment.all() if named is None else named
-        for position in positions:
-            await self.position(position.tp)
-        ends = await self._offsets(
-            LATEST, [p.tp for p in positions if p.is_paused or p.high_watermark is None]
-        )
-        return {p.tp: _lag(p, ends.get(p.tp)) for p in positions}
-
-    async def partitions_for(self, topic: str) -> list[int]:
-        """The partitions of the topic. Errors: KafkaError if it is missing, UnreachableError."""
-        self._check_open()
-        view = await self._routing.topic(topic, timeout_ms=self._api_timeout_ms)
-        return sorted(view.leaders)
-
-    async def beginning_offsets(
-        self, partitions: Iterable[tuple[str, int]]
-    ) -> dict[TopicPartition, int]:
-        """The log start offset of each partition."""
-        return await self._offsets(EARLIEST, partitions)
-
-    async def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """The high watermark of each partition: the offset its next readable record will have."""
-        return await self._offsets(LATEST, partitions)
-
-    async def offsets_for_times(
-        self, times: Mapping[tuple[str, int], datetime | int]
-    ) -> dict[TopicPartition, ListedOffset]:
-        """The first record at or after a time in each partition; offset -1 if there is none.
-
-        Times have a time zone, or are milliseconds since the Unix epoch.
-        """
-        self._check_open()
-        wanted = {TopicPartition(*tp): OffsetQuery.of(time) for tp, time in times.items()}
-        return await self._lookup.find(wanted, timeout_ms=self._api_timeout_ms)
 
     async def getmany(
         self, *, timeout_ms: int = 0, max_records: int | None = None
@@ -340,12 +262,15 @@ class Consumer(Generic[K, V]):
         raises it again unless the application seeks.
         """
         ready = self._ready
-        if not await self._wait_until(ready.fill, timeout_ms=timeout_ms):
-            return []
-        limit = self._max_poll_records if max_records is None else max_records
-        taken = ready.take(limit)
-        while len(taken) < limit and ready.fill(is_first=False):
-            taken += ready.take(limit - len(taken))
+        with self._polling():
+            if not await self._wait_until(ready.fill, timeout_ms=timeout_ms):
+                return []
+            limit = self._max_poll_records if max_records is None else max_records
+            taken = ready.take(limit)
+            while len(taken) < limit and ready.fill(is_first=False):
+                taken += ready.take(limit - len(taken))
+            if self._group is not None:
+                self._hand((TopicPartition(r.topic, r.partition), r.offset) for r in taken)
         return self._interceptors.on_consume(taken)
 
     async def getbatches(
@@ -358,26 +283,34 @@ class Consumer(Generic[K, V]):
         decoding: iterating a batch raises those.
         """
         ready = self._ready
-        has_batch = await self._wait_until(
-            lambda: ready.fill_batch() is not None, timeout_ms=timeout_ms
-        )
-        header = ready.fill_batch() if has_batch else None
-        left = self._max_poll_records if max_records is None else max_records
-        taken: list[RecordBatch[K, V]] = []
-        while header is not None and (not taken or header.records_count <= left):
-            taken.append(ready.take_batch())
-            left -= header.records_count
-            header = ready.fill_batch(is_first=False)
+        with self._polling():
+            has_batch = await self._wait_until(
+                lambda: ready.fill_batch() is not None, timeout_ms=timeout_ms
+            )
+            header = ready.fill_batch() if has_batch else None
+            left = self._max_poll_records if max_records is None else max_records
+            taken: list[RecordBatch[K, V]] = []
+            while header is not None and (not taken or header.records_count <= left):
+                taken.append(ready.take_batch())
+                left -= header.records_count
+                header = ready.fill_batch(is_first=False)
+            self._hand((TopicPartition(b.topic, b.partition), b.start_offset) for b in taken)
         return taken
 
-    async def close(self) -> None:
-        """Stop fetching; iterations end. Completes even if cancelled; a second call awaits it."""
+    async def close(self, *, timeout_ms: int = 30_000) -> None:
+        """Stop reading; with a group, commit and leave it, within `timeout_ms`, always.
+
+        Iterations end. Completes even if cancelled; a second call awaits it.
+        """
         if self._closing is None:
-            self._ready.clear()
-            self._closing = asyncio.create_task(self._close())
+            self._closing = asyncio.create_task(self._close(timeout_ms))
         await asyncio.shield(self._closing)
 
-    async def _close(self) -> None:
+    async def _close(self, timeout_ms: int) -> None:
+        if self._group is not None:
+            await self._group.unsubscribe(is_clean=self._is_clean, timeout_ms=timeout_ms)
+        self._is_closed = True
+        self._ready.clear()
         await self._subscriptions.stop()
         await self._fetcher.stop()
         await self._routing.close()
@@ -388,15 +321,31 @@ class Consumer(Generic[K, V]):
         ready, interceptors = self._ready, self._interceptors
         while True:
             await asyncio.sleep(0)
-            await self._until(ready.fill)
+            with self._polling():
+                await self._until(ready.fill)
             if self._closing is not None:
                 return
+            if self._group is not None:
+                for record in self._each_of_group():
+                    yield record
+                continue
             for record in ready.each():
                 if interceptors:
                     for seen in interceptors.on_consume([record]):
                         yield seen
                 else:
                     yield record
+
+    def _each_of_group(self) -> Iterator[Record[K, V]]:
+        """Yield decoded records; each is in the application's hands until it asks for the next."""
+        group = self._grouped()
+        for record in self._ready.each():
+            if group.is_subscribed:
+                group.hand(TopicPartition(record.topic, record.partition), record.offset)
+                group.end_poll()
+            yield from self._interceptors.on_consume([record])
+            if group.is_subscribed:
+                group.ask()
 
     def _start(self) -> None:
         if not self._is_started:
@@ -426,7 +375,8 @@ class Consumer(Generic[K, V]):
         """
         while self._closing is None and not is_filled():
             self._subscriptions.raise_failure()
-            if not self._assignment.all() and not self._subscriptions:
+            self._raise_failure()
+            if not (self._assignment.all() or self._subscriptions or self._is_subscribed()):
                 raise NothingAssignedError(
                     "the consumer has no partitions: call assign first, or subscribe"
                 )
@@ -437,47 +387,6 @@ class Consumer(Generic[K, V]):
         self._assignment.assign(partitions, reset=reset)
         self._positions_changed()
 
-    def _assigned(self, partition: tuple[str, int]) -> Position:
-        self._check_open()
-        position = self._assignment.get(TopicPartition(*partition))
-        if position is None:
-            raise ValueError(
-                f"{partition[0]}-{partition[1]} is not assigned: call assign first, and "
-                "after a topic's name await position(), which waits for its partitions"
-            )
-        return position
-
-    def _seek_to(self, spec: Spec, partitions: Sequence[tuple[str, int]]) -> None:
-        positions = [self._assigned(p) for p in partitions] or self._assignment.all()
-        for position in positions:
-            position.seek_to(spec)
-        self._positions_changed()
-
-    def _positions_changed(self) -> None:
-        self._check_open()
-        self._ready.positions_changed()
-        self._fetcher.restart()
-
-    def _go_to(self, offsets: Mapping[TopicPartition, tuple[int, bytes]]) -> None:
-        """Seek to looked-up offsets, each in the incarnation of its topic."""
-        for tp, (offset, topic_id) in offsets.items():
-            position = self._assignment.get(tp)
-            if position is not None:
-                position.seek(offset, topic_id=topic_id)
-        self._positions_changed()
-
-    async def _offsets(
-        self, spec: Spec, partitions: Iterable[tuple[str, int]]
-    ) -> dict[TopicPartition, int]:
-        self._check_open()
-        wanted = {TopicPartition(*tp): spec for tp in partitions}
-        return await self._lookup.lookup(wanted, timeout_ms=self._api_timeout_ms)
-
     def _check_open(self) -> None:
         if self._closing is not None:
             raise ClientClosedError("the consumer is closed")
-
-
-def _lag(position: Position, end: int | None) -> int:
-    high_watermark = position.high_watermark if end is None else end
-    return max(0, (high_watermark or 0) - (position.position or 0))

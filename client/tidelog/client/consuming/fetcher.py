@@ -163,6 +163,10 @@ class Fetcher:
         self._arrived.set()
         self._wake.set()
 
+    def wake_reader(self) -> None:
+        """End the waits of `wait`: there may be an error to raise."""
+        self._arrived.set()
+
     async def wait(self) -> None:
         """Wait until `pop` may return an item, or until `stop`."""
         await self._arrived.wait()
@@ -175,7 +179,7 @@ class Fetcher:
         while self._resumed or self._queue:
             source = self._resumed or self._queue
             item = source[0]
-            is_due = self._is_current(item) and not item.position.is_paused
+            is_due = self._is_current(item) and not item.position.is_still
             if is_due and isinstance(item, Failure) and not with_failures:
                 return None
             self._take_from(source)
@@ -235,7 +239,7 @@ class Fetcher:
             leader = self._routing.metadata.leader(position.tp)
             if position.fetch_offset is None:
                 self._start_reset(position)
-            elif position.is_paused or position.tp in having:
+            elif position.is_still or position.tp in having:
                 continue
             elif self._routing.metadata.is_gone(position.tp.topic, position.topic_id):
                 self._topic_deleted(position)
@@ -384,6 +388,9 @@ class Fetcher:
             delay_ms = self._config.backoff.delay_ms(position.failures + 1, self._routing.random)
             position.pause_until(self._clock.monotonic_ms() + delay_ms)
             self._routing.request_refresh()
+        elif position.is_fixed:
+            # The group assigns the new topic's partitions, to whom it will.
+            position.pause_until(self._clock.monotonic_ms() + self._config.backoff.max_ms)
         elif self._config.reset is not None:
             position.seek_to(self._config.reset)
             self._wake.set()

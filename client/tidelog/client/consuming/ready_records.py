@@ -119,7 +119,7 @@ class ReadyRecords(Generic[K, V]):
     def set_paused_aside(self) -> None:
         """Set the current chunk aside if its partition is paused."""
         current = self._current
-        if current is not None and current.chunk.position.is_paused:
+        if current is not None and current.chunk.position.is_still:
             self._aside.append(current)
             self._current = None
 
@@ -221,7 +221,7 @@ class ReadyRecords(Generic[K, V]):
 
     def _resumed(self) -> _Opened[K, V] | None:
         for index, opened in enumerate(self._aside):
-            if not opened.chunk.position.is_paused and not opened.is_void:
+            if not opened.chunk.position.is_still and not opened.is_void:
                 return self._aside.pop(index)
         return None
 

@@ -75,6 +75,11 @@ class RecordBatch(Generic[K, V]):
         return sum(len(columns.offsets) for columns in self._columns())
 
     @property
+    def start_offset(self) -> int:
+        """The position at which the batch was returned: the first record to iterate, or before."""
+        return max(self._start, self._header.base_offset)
+
+    @property
     def base_offset(self) -> int:
         """The offset of the batch's first record as produced; after a seek reading starts later."""
         return self._header.base_offset

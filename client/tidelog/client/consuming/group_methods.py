@@ -1,0 +1,99 @@
+"""Methods of a consumer about its group: commits, committed offsets, membership."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from tidelog.client.consuming.consumer_base import ConsumerBase
+from tidelog.client.consuming.group_reader import GroupReader
+from tidelog.client.errors import ClientClosedError, InvalidGroupIdError, TidelogError
+from tidelog.client.groups.listener import GroupMetadata, OffsetAndMetadata
+from tidelog.client.records import K, TopicPartition, V
+
+Offsets: TypeAlias = Mapping[tuple[str, int], OffsetAndMetadata | int]
+"""Offset of the next record to read, by partition."""
+
+
+class GroupMethods(ConsumerBase[K, V]):
+    """Part of `Consumer`. Without `group_id` its methods raise `InvalidGroupIdError`."""
+
+    _group: GroupReader | None = None
+    _is_closed: bool = False
+
+    async def commit(self, offsets: Offsets | None = None) -> None:
+        """Commit offsets; None: of all records that were handed out, the latest ones included.
+
+        Returns when the in-sync replicas of the coordinator have them. Asks again under a newer
+        epoch while the partitions are this member's. Raises CommitFailedError when they are not any
+        more; the error of the first partition that was refused; after `api_timeout_ms` the last
+        error.
+        """
+        await self._grouped().commit(None if offsets is None else _named(offsets))
+
+    def commit_soon(
+        self,
+        offsets: Offsets | None = None,
+        on_done: Callable[[TidelogError | None], None] | None = None,
+    ) -> None:
+        """Commit in the background, in the order of the calls; `on_done` gets the error, or None.
+
+        Without `on_done` an error is logged.
+        """
+        self._grouped().commit_soon(None if offsets is None else _named(offsets), on_done)
+
+    async def committed(
+        self, partitions: Iterable[tuple[str, int]]
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Look up committed offsets; None where nothing is committed. Raises KafkaError."""
+        return await self._grouped().committed([TopicPartition(*one) for one in partitions])
+
+    def group_metadata(self) -> GroupMetadata:
+        """Return the membership as of now; its epoch is 0 while the consumer is no member."""
+        return self._grouped().metadata
+
+    def extend_poll(self, duration_ms: int) -> None:
+        """Have `max_poll_interval_ms` begin that much later: the work on records takes longer."""
+        self._grouped().extend_poll(duration_ms)
+
+    def _grouped(self) -> GroupReader:
+        if self._is_closed:
+            raise ClientClosedError("the consumer is closed")
+        if self._group is None:
+            raise InvalidGroupIdError("the consumer has no group: make it with group_id=")
+        return self._group
+
+    @contextmanager
+    def _polling(self) -> Iterator[None]:
+        """Enclose a read: the application is done with what it has."""
+        group = self._group
+        if group is None or not group.is_subscribed:
+            yield
+            return
+        group.ask()
+        try:
+            yield
+        finally:
+            group.end_poll()
+
+    def _is_subscribed(self) -> bool:
+        return self._group is not None and self._group.is_subscribed
+
+    def _raise_failure(self) -> None:
+        if self._group is not None:
+            self._group.raise_failure()
+
+    def _hand(self, taken: Iterable[tuple[TopicPartition, int]]) -> None:
+        """Note offsets of what is handed out."""
+        group = self._group
+        if group is not None and group.is_subscribed:
+            for tp, offset in taken:
+                group.hand(tp, offset)
+
+
+def _named(offsets: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {
+        TopicPartition(*tp): one if isinstance(one, OffsetAndMetadata) else OffsetAndMetadata(one)
+        for tp, one in offsets.items()
+    }
