@@ -4,7 +4,8 @@
     python docs/examples/whole_client.py [127.0.0.1:9192]
 
 Tide gauges report water levels. The topics are made, written, read and deleted again; each part
-stands alone. `whole_sync_client.py` is the same without `await`.
+stands alone. `whole_group.py` goes on with consumer groups; `whole_sync_client.py` is the same
+without `await`.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ async def make_topics(admin: Admin, name: str) -> None:
     print([f"{one.name}: {one.partitions} partitions" for one in created.values()])
     await admin.create_partitions(name, 3, validate_only=True)
     await admin.create_partitions(name, 3, assignments=[[3, 1, 2]])
-    assert name in await admin.list_topics()
+    assert name in await admin.list_topics(list_internal=True)
     await admin.alter_configs(name, {"retention.ms": "86400000"}, validate_only=True)
     await admin.alter_configs(name, {"retention.ms": "86400000"})
     retention: ConfigDescription = (await admin.describe_configs(name))["retention.ms"]
@@ -368,7 +369,8 @@ async def read_batches(
     for batch in batches:
         codec: Codec = batch.codec
         print(
-            f"{batch.topic}-{batch.partition}, offsets {batch.base_offset} to {batch.next_offset}: "
+            f"{batch.topic}-{batch.partition}, offsets {batch.base_offset} to {batch.next_offset}, "
+            f"read from {batch.start_offset}: "
             f"{batch.record_count} records, {batch.size_in_bytes} bytes by {codec.name}, "
             f"times {batch.base_timestamp_ms} to {batch.max_timestamp_ms}, "
             f"written under leader epoch {batch.leader_epoch}"
@@ -432,6 +434,8 @@ def advice(error: errors.TidelogError) -> str:
             return "give the option another value"
         case errors.UnreachableError() | errors.CallFailedError():
             return "is the cluster running?"
+        case errors.CommitFailedError():
+            return "others have the partitions: their records are handed out again"
         case errors.NothingAssignedError():
             return "assign partitions first"
         case errors.ClientClosedError():

@@ -115,6 +115,32 @@ def move_about(consumer: Consumer[bytes | None, int], partitions: Sequence[Topic
     consumer.resume(*partitions)
 
 
+def share(bootstrap: str, topic: str) -> None:
+    """Members of a group share the partitions; what they are done with is committed."""
+    with Consumer(bootstrap, group_id=topic, value_deserializer=number_of_bytes) as consumer:
+        consumer.subscribe([topic])
+        read = 0
+        while read < 50:
+            read += len(consumer.getmany(timeout_ms=1_000))
+            consumer.extend_poll(1_000)
+        consumer.commit_soon()
+        consumer.commit({(topic, 1): 1})
+        assert consumer.committed([(topic, 1)])[TopicPartition(topic, 1)] is not None
+        print(f"epoch {consumer.group_metadata().epoch}")
+        consumer.unsubscribe()
+
+
+def look_at_groups(admin: Admin, topic: str) -> None:
+    """Groups: listed, described, moved, deleted."""
+    assert topic in {one.group_id for one in admin.list_groups()}
+    print(require_all(admin.describe_groups([topic]))[topic].state)
+    offsets = admin.list_group_offsets(topic)
+    assert sum(one.offset for one in offsets.values()) == 50
+    assert set(admin.alter_group_offsets(topic, dict.fromkeys(offsets, 0)).values()) == {None}
+    assert set(admin.delete_group_offsets(topic, [(topic, 0)]).values()) == {None}
+    assert admin.delete_groups([topic]) == {topic: None}
+
+
 def clear_up(admin: Admin, topic: str) -> None:
     """Offsets, elections, and deleting: some records, then all of it."""
     partition = TopicPartition(topic, 0)
@@ -171,6 +197,8 @@ def main(bootstrap: str) -> None:
         look_at_the_cluster(admin, topic)
         write(bootstrap, topic)
         read(bootstrap, topic)
+        share(bootstrap, topic)
+        look_at_groups(admin, topic)
         clear_up(admin, topic)
     close_by_hand(bootstrap)
     run_asyncio_code()

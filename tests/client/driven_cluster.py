@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tests.client.real_cluster import RealCluster
+from tests.node.group_calls import GroupCalls, HandMember
 
 from tidelog.records.batch import iter_batches
 from tidelog.records.records import Record
@@ -38,6 +39,23 @@ class DrivenCluster(ABC):
     def append(self, name: str, number: int, batches: Iterable[bytes]) -> None:
         """Have a partition's leader append batches, as any producer may."""
         self.run(self.nodes.topics[name].partitions[number].append(b"".join(batches)))
+
+    def commit(self, group_id: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Commit offsets for a group without members."""
+        codes = self.run(GroupCalls(self.nodes, group_id).commit(offsets))
+        assert set(codes) == {"NONE"}
+
+    def join(self, group_id: str, topic: str) -> None:
+        """Have a member by hand own all partitions of a topic, and say nothing from then on."""
+        member = HandMember(GroupCalls(self.nodes, group_id), "hand", topic)
+        count = len(self.nodes.image.topics[topic].partitions)
+
+        async def join() -> None:
+            while len(member.owned) < count:
+                await member.ask()
+            await member.ask()
+
+        self.run(join())
 
     def delete_before(self, name: str, number: int, offset: int) -> None:
         """Delete the records of a partition below an offset."""

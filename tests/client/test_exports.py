@@ -65,7 +65,8 @@ def functions_of(cls: type) -> Iterator[Callable[..., object]]:
     special = {"__iter__", "__aiter__"}
     if cls is not tidelog.client.RecordBatch:  # which only consumers make
         special.add("__init__")
-    for name, member in vars(cls).items():
+    parts = [part for part in cls.__mro__ if part.__module__.startswith("tidelog.")]
+    for name, member in [item for part in parts for item in vars(part).items()]:
         if name.startswith("_") and name not in special:
             continue
         function = member.fget if isinstance(member, property) else member
@@ -75,7 +76,8 @@ def functions_of(cls: type) -> Iterator[Callable[..., object]]:
 
 def types_named_by(cls: type) -> set[type]:
     """The types of a class's public signatures and fields."""
-    found = set(types_in([*get_type_hints(cls).values()]))
+    hints = get_type_hints(cls).items()
+    found = set(types_in([hint for name, hint in hints if not name.startswith("_")]))
     for function in functions_of(cls):
         found.update(types_in([*get_type_hints(function).values()]))
     return {one for one in found if one.__module__ not in PORTS}

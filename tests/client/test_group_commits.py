@@ -33,7 +33,7 @@ from tidelog.client.errors import (
     OffsetMetadataTooLargeError,
     UnsupportedAssignorError,
 )
-from tidelog.metadata.internal_topics import OFFSETS_TOPIC
+from tidelog.core.internal_topics import OFFSETS_TOPIC
 
 pytestmark = pytest.mark.asyncio
 

@@ -19,7 +19,7 @@ from tidelog.client import errors, sync
 from tidelog.core.errors import KAFKA_ERRORS
 
 EXAMPLES = Path(__file__).parents[2] / "docs/examples"
-ASYNC = EXAMPLES / "whole_client.py"
+ASYNC = (EXAMPLES / "whole_client.py", EXAMPLES / "whole_group.py")
 SYNC = EXAMPLES / "whole_sync_client.py"
 CLASSES = {
     "producer": tidelog.client.Producer,
@@ -66,13 +66,19 @@ class Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def uses_of(path: Path) -> Uses:
-    return Uses(path.read_text())
+def uses_of(*paths: Path) -> Uses:
+    return Uses("\n".join(path.read_text() for path in paths))
 
 
 def public_members(cls: type) -> set[str]:
     iterations = {"__iter__", "__aiter__"}
-    return {name for name in vars(cls) if not name.startswith("_") or name in iterations}
+    return {name for name in members_of(cls) if not name.startswith("_") or name in iterations}
+
+
+def members_of(cls: type) -> dict[str, object]:
+    """Members of a class and of its bases in this project."""
+    parts = [part for part in reversed(cls.__mro__) if part.__module__.startswith("tidelog.")]
+    return {name: member for part in parts for name, member in vars(part).items()}
 
 
 def options(function: Callable[..., object]) -> set[str]:
@@ -85,7 +91,7 @@ def missing(uses: Uses, classes: dict[str, type], *, with_options: bool) -> set[
     wanted = {f"{name}.{member}" for name, cls in classes.items() for member in public_members(cls)}
     lacking = wanted - uses.members
     for name, cls in classes.items() if with_options else ():
-        called = {f"{name}.{one}": vars(cls)[one] for one in public_members(cls)}
+        called = {f"{name}.{one}": members_of(cls)[one] for one in public_members(cls)}
         methods: dict[str, Callable[..., object]]
         methods = {one: method for one, method in called.items() if inspect.isfunction(method)}
         if cls is not tidelog.client.RecordBatch:  # which only consumers make
@@ -97,18 +103,18 @@ def missing(uses: Uses, classes: dict[str, type], *, with_options: bool) -> set[
 
 def test_asyncio_example_uses_every_name_but_those_of_errors() -> None:
     names = set(tidelog.client.__all__) - set(errors.__all__)
-    assert names - uses_of(ASYNC).names == set()
+    assert names - uses_of(*ASYNC).names == set()
 
 
 def test_asyncio_example_uses_every_method_and_option() -> None:
-    assert missing(uses_of(ASYNC), CLASSES, with_options=True) == set()
+    assert missing(uses_of(*ASYNC), CLASSES, with_options=True) == set()
 
 
 def test_asyncio_example_meets_every_error_but_those_of_single_codes() -> None:
     codes = {cls.__name__ for cls in KAFKA_ERRORS.values()}
     own = {f"errors.{name}" for name in set(errors.__all__) - codes}
     assert len(own) > 10
-    assert own - uses_of(ASYNC).members == set()
+    assert own - uses_of(*ASYNC).members == set()
 
 
 def test_synchronous_example_uses_every_name_and_method() -> None:
@@ -118,7 +124,7 @@ def test_synchronous_example_uses_every_name_and_method() -> None:
     assert missing(uses, FACES, with_options=False) == set()
 
 
-@pytest.mark.parametrize("path", [ASYNC, SYNC], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*ASYNC, SYNC], ids=lambda path: path.stem)
 def test_examples_are_typed_strictly(path: Path) -> None:
     text = path.read_text()
     assert text.startswith("# pyright: strict\n")
@@ -140,7 +146,7 @@ def test_examples_are_typed_strictly(path: Path) -> None:
     ],
 )
 def test_what_an_example_lacks_is_named(cut: str, found: str) -> None:
-    program = ASYNC.read_text()
+    program = "\n".join(path.read_text() for path in ASYNC)
     assert cut in program
     uses = Uses(program.replace(cut, "pass" if cut[0].isalpha() and "=" not in cut else ""))
     assert missing(uses, CLASSES, with_options=True) == {found}

@@ -18,6 +18,7 @@ EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 
 SAID = {
     "whole_client": "",
+    "whole_group": "the last rebalance: member ",
     "whole_sync_client": "",
     "order_events": "points {'ada': 64, 'bob': 30}",
     "log_collection": "dropped: 0; errors by host: {'web-2': 10}",

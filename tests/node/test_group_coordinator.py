@@ -15,7 +15,7 @@ from tests.node.group_calls import GroupCalls, HandMember
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.core.errors import CallFailedError, code_name
-from tidelog.metadata.internal_topics import OFFSETS_TOPIC
+from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.node.handlers.group_codec import TOPICS_MAX
 from tidelog.records.batch import iter_batches
 from tidelog.v1.coordinator_pb2 import (

@@ -9,7 +9,7 @@ from tests.client.real_cluster import ADDRESSES, encoded, started
 from tests.node.group_calls import GroupCalls
 
 from tidelog.core.errors import ClusterAuthorizationFailedError, code_name
-from tidelog.metadata.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from tidelog.core.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from tidelog.net.internal_calls import check_request
 from tidelog.net.listeners import CLIENT, Listener
 from tidelog.v1.admin_pb2 import (

@@ -64,6 +64,11 @@ class PartitionList(click.ParamType[list[int]]):
 @click.option(
     "--timeout", type=Seconds(), metavar="SPAN", help="Exit after this silence: 5 (seconds), 1m."
 )
+@click.option(
+    *("-G", "--group"),
+    metavar="GROUP",
+    help="Join this consumer group: share the partitions, begin where it committed.",
+)
 @click.option(*("-J", "--json"), "as_json", is_flag=True, help="One JSON object per line.")
 @click.option(
     *("-f", "--format"),
@@ -98,6 +103,7 @@ def consume(
     max_records: int | None,
     exit_at_end: bool,
     timeout: float | None,
+    group: str | None,
     as_json: bool,
     format_text: str | None,
     print_key: bool,
@@ -110,6 +116,9 @@ def consume(
 
     A TOPIC that begins with ^ is a regular expression: every topic that matches is read, those
     created later too. Partitions added later are read from their first record.
+
+    With --group every record that was printed is committed; --from-beginning counts where nothing
+    is committed yet. Ctrl-C and SIGTERM commit and leave.
 
     A format has %t topic, %p partition, %o offset, %T timestamp (milliseconds), %h headers, %k key,
     %K its length, %v or %s value, %S its length, %% and the escapes \n \t \r \0 \\ \x1f.
@@ -124,6 +133,11 @@ def consume(
     given = [from_beginning, from_time is not None, tail is not None, offset is not None]
     if sum(given) > 1:
         raise click.UsageError("only one of --offset, --from-beginning, --from-time and --tail")
+    if group is not None and (sum(given) > from_beginning or partitions or exit_at_end):
+        raise click.UsageError(
+            "--group begins where the group committed: of --offset, --from-time, --tail, "
+            "--partitions and --exit-at-end none goes with it"
+        )
     if as_json + (format_text is not None) + (print_key or key_delimiter is not None) > 1:
         raise click.UsageError("only one of --json, --format and --print-key")
     start = offset or StartOffset(
@@ -134,7 +148,7 @@ def consume(
     if key_delimiter is None and print_key:
         key_delimiter = r"\t"
     shown = _formatter(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
-    reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end)
+    reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end, group)
     with ends_with_its_reader():
         run(consume_records(bootstrap, reading, shown))
 

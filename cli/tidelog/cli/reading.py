@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +24,8 @@ AT_END_POLL_MS = 200
 """The interval at which positions are compared with the ends."""
 NEW_PARTITIONS_MS = 5_000
 """The interval at which new partitions and topics are looked for."""
+TERMINATED = 128 + signal.SIGTERM
+"""Exit code of a command that SIGTERM ended."""
 MAX_RECORDS = 5_000
 """The maximum number of records written at once."""
 
@@ -36,6 +41,8 @@ class Reading(NamedTuple):
     timeout_s: float | None
     is_to_end: bool
     """True: ends with the records that are there at the start."""
+    group: str | None = None
+    """Consumer group to join."""
 
 
 async def consume_records(
@@ -44,6 +51,9 @@ async def consume_records(
     """Write what is `shown` of each record to standard output."""
     from tidelog.client.consuming.consumer import Consumer
 
+    if reading.group is not None:
+        await _consume_in_group(bootstrap, reading, reading.group, shown)
+        return
     async with Consumer(
         bootstrap,
         auto_offset_reset=reading.start.reset,
@@ -59,6 +69,47 @@ async def consume_records(
         await reading.start.apply(consumer, assigned)
         ends = await _ends(consumer, assigned) if reading.is_to_end else None
         await _copy(consumer, reading, ends, shown)
+
+
+async def _consume_in_group(
+    bootstrap: str, reading: Reading, group: str, shown: Callable[[Record], bytes]
+) -> None:
+    """Write records as a member of a group; what was written is committed, however it ends."""
+    from tidelog.client.consuming.consumer import Consumer
+    from tidelog.client.errors import CommitFailedError
+
+    copying = asyncio.current_task()
+    is_terminated = False
+
+    def terminate() -> None:
+        nonlocal is_terminated
+        is_terminated = True
+        if copying is not None:
+            copying.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+    async with Consumer(
+        bootstrap,
+        group_id=group,
+        auto_offset_reset=reading.start.reset,
+        enable_auto_commit=False,
+        api_timeout_ms=API_TIMEOUT_MS,
+        metadata_max_age_ms=NEW_PARTITIONS_MS,
+    ) as consumer:
+        patterns = [topic for topic in reading.topics if topic.startswith("^")]
+        await consumer.subscribe(
+            [] if patterns else reading.topics, pattern="|".join(patterns) or None
+        )
+        try:
+            await _copy(consumer, reading, None, shown)
+        except asyncio.CancelledError:
+            if not is_terminated:
+                raise
+        finally:
+            with contextlib.suppress(CommitFailedError):  # others print it again
+                await consumer.commit()
+    if is_terminated:
+        raise SystemExit(TERMINATED)
 
 
 async def _assign(
@@ -116,6 +167,8 @@ async def _copy(
             ]
         if records:
             _write(records, shown)
+            if reading.group is not None:
+                consumer.commit_soon()
         if left is not None:
             left -= len(records)
 

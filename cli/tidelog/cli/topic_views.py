@@ -19,6 +19,7 @@ from tidelog.cli.partition_states import (
 )
 from tidelog.cli.table import echo_table, is_terminal
 from tidelog.cli.units import size_text
+from tidelog.core.internal_topics import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
     from tidelog.client.admin import Admin
@@ -34,20 +35,25 @@ _COLUMNS = (
 
 @click.command(name="list")
 @click.option("--names", "only_names", is_flag=True, help="Print only the names, a line each.")
+@click.option("--internal", is_flag=True, help="List internal topics of coordinators, too.")
 @json_option
 @bootstrap_option
-def list_topics(*, only_names: bool, as_json: bool, bootstrap: str) -> None:
+def list_topics(*, only_names: bool, internal: bool, as_json: bool, bootstrap: str) -> None:
     """List all topics: partitions, replication factor, size and number of records.
 
     Sizes are of the leaders' logs, and records are counted by offsets: those that compaction
     removed count. A ? stands for the size of a topic with a partition whose leader does not answer.
     """
     if only_names and not as_json:
-        for name in ask(bootstrap, lambda admin: admin.list_topics()):
+        for name in ask(bootstrap, lambda admin: admin.list_topics(list_internal=internal)):
             click.echo(name)
         return
     described = ask(bootstrap, lambda admin: admin.describe_topics())
-    summaries = [_summary(topic) for topic in _present(described)]
+    summaries = [
+        _summary(topic)
+        for topic in _present(described)
+        if internal or topic.name not in INTERNAL_TOPICS
+    ]
     if as_json:
         echo_json({"topics": summaries})
         return

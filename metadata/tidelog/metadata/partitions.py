@@ -16,12 +16,12 @@ from tidelog.core.errors import (
     TidelogError,
     UnknownTopicOrPartitionError,
 )
+from tidelog.core.internal_topics import check_not_internal
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
-from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.metadata.plans import Planned, check_total, partitions_left
 from tidelog.v1.admin_pb2 import CreatePartitionsRequest, CreatePartitionsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord

@@ -19,13 +19,13 @@ from tidelog.core.errors import (
     TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
 )
+from tidelog.core.internal_topics import check_not_internal
 from tidelog.log.config import log_config
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, Shows, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
-from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (

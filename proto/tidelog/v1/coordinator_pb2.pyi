@@ -277,7 +277,7 @@ class DescribeGroupsRequest(_message.Message):
 class DescribeGroupsResponse(_message.Message):
     __slots__ = ("error", "groups")
     class Group(_message.Message):
-        __slots__ = ("group_id", "error", "coordinator", "type", "state", "epoch", "assignment_epoch", "assignor", "members", "rebalances")
+        __slots__ = ("group_id", "error", "coordinator", "type", "state", "epoch", "assignment_epoch", "assignor", "members", "rebalances", "topics")
         GROUP_ID_FIELD_NUMBER: _ClassVar[int]
         ERROR_FIELD_NUMBER: _ClassVar[int]
         COORDINATOR_FIELD_NUMBER: _ClassVar[int]
@@ -288,6 +288,7 @@ class DescribeGroupsResponse(_message.Message):
         ASSIGNOR_FIELD_NUMBER: _ClassVar[int]
         MEMBERS_FIELD_NUMBER: _ClassVar[int]
         REBALANCES_FIELD_NUMBER: _ClassVar[int]
+        TOPICS_FIELD_NUMBER: _ClassVar[int]
         group_id: str
         error: _common_pb2.Error
         coordinator: _common_pb2.LeaderHint
@@ -298,7 +299,15 @@ class DescribeGroupsResponse(_message.Message):
         assignor: str
         members: _containers.RepeatedCompositeFieldContainer[DescribeGroupsResponse.Member]
         rebalances: _containers.RepeatedCompositeFieldContainer[_coordinator_records_pb2.GroupValue.Rebalance]
-        def __init__(self, group_id: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., type: _Optional[str] = ..., state: _Optional[str] = ..., epoch: _Optional[int] = ..., assignment_epoch: _Optional[int] = ..., assignor: _Optional[str] = ..., members: _Optional[_Iterable[_Union[DescribeGroupsResponse.Member, _Mapping]]] = ..., rebalances: _Optional[_Iterable[_Union[_coordinator_records_pb2.GroupValue.Rebalance, _Mapping]]] = ...) -> None: ...
+        topics: _containers.RepeatedCompositeFieldContainer[DescribeGroupsResponse.TopicName]
+        def __init__(self, group_id: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., type: _Optional[str] = ..., state: _Optional[str] = ..., epoch: _Optional[int] = ..., assignment_epoch: _Optional[int] = ..., assignor: _Optional[str] = ..., members: _Optional[_Iterable[_Union[DescribeGroupsResponse.Member, _Mapping]]] = ..., rebalances: _Optional[_Iterable[_Union[_coordinator_records_pb2.GroupValue.Rebalance, _Mapping]]] = ..., topics: _Optional[_Iterable[_Union[DescribeGroupsResponse.TopicName, _Mapping]]] = ...) -> None: ...
+    class TopicName(_message.Message):
+        __slots__ = ("topic_id", "topic")
+        TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
+        TOPIC_FIELD_NUMBER: _ClassVar[int]
+        topic_id: bytes
+        topic: str
+        def __init__(self, topic_id: _Optional[bytes] = ..., topic: _Optional[str] = ...) -> None: ...
     class Member(_message.Message):
         __slots__ = ("member_id", "instance_id", "rack_id", "client_id", "host", "epoch", "subscribed_topics", "subscribed_pattern", "assignment", "target")
         MEMBER_ID_FIELD_NUMBER: _ClassVar[int]

@@ -36,8 +36,8 @@ from tidelog.core.errors import (
     TidelogError,
     UnknownMemberIdError,
 )
+from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.internal_topics import OFFSETS_TOPIC
 
 log = structlog.get_logger(__name__)
 

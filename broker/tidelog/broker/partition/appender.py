@@ -27,6 +27,7 @@ from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.core.env import Clock
 from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
+from tidelog.core.internal_topics import check_not_internal
 from tidelog.core.wire_errors import error_message, to_wire
 from tidelog.core.workers import Workers
 from tidelog.log.config import LogConfig
@@ -38,7 +39,6 @@ from tidelog.log.validation import (
     is_compressed,
     walk_uncompressed,
 )
-from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.records.batch import Buffer, validate_batches
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error

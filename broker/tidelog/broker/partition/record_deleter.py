@@ -14,8 +14,8 @@ from tidelog.broker.partition.purgatory import DelayedAnswer
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.env import Clock
 from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.internal_topics import check_not_internal
 from tidelog.core.wire_errors import to_wire
-from tidelog.metadata.internal_topics import check_not_internal
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse
 

@@ -1,4 +1,4 @@
-"""The admin client: topics, configs, the cluster, offsets.
+"""The admin client: topics, configs, the cluster, offsets, groups.
 
 Any broker answers; changes reach the controller through it.
 Owns retries while no controller leads, and the wait until every broker knows of a change. Never
@@ -27,6 +27,7 @@ from tidelog.client.admin.descriptions import (
     topic_description,
 )
 from tidelog.client.admin.events import EventFilter, EventLookup, Story
+from tidelog.client.admin.group_methods import GroupMethods
 from tidelog.client.admin.quorum import QuorumDescription, QuorumLookup
 from tidelog.client.backoff import Backoff
 from tidelog.client.connections import (
@@ -46,6 +47,7 @@ from tidelog.client.records import TopicPartition
 from tidelog.client.results import require_all
 from tidelog.client.routing import Routing, RoutingConfig, named_bootstrap, parse_bootstrap
 from tidelog.core.env import Clock, Random
+from tidelog.core.internal_topics import INTERNAL_TOPICS
 from tidelog.net.transport import Transport
 from tidelog.v1 import admin_pb2
 from tidelog.v1.common_pb2 import Error
@@ -72,7 +74,7 @@ _ANSWER_MARGIN_MS = 4_000
 """The time of a call beyond the leader's own limit of its wait for followers."""
 
 
-class Admin:
+class Admin(GroupMethods):
     """Use it as `async with Admin("127.0.0.1:9192") as admin`.
 
     `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first. `client_id`,
@@ -248,10 +250,11 @@ class Admin:
             late = await self._changes.wait_until_usable({topic: b""}, deadline_ms=deadline_ms)
             require_all(late)
 
-    async def list_topics(self) -> list[str]:
-        """Names of all topics, sorted."""
+    async def list_topics(self, *, list_internal: bool = False) -> list[str]:
+        """Names of all topics, sorted; with `list_internal` those of coordinators, too."""
         response = await self._call(METADATA, MetadataRequest())
-        return sorted(topic.name for topic in response.topics)
+        names = {topic.name for topic in response.topics}
+        return sorted(names if list_internal else names - INTERNAL_TOPICS)
 
     async def describe_topic(self, name: str) -> TopicDescription:
         """Full state of one topic; raises UnknownTopicOrPartitionError."""

@@ -14,6 +14,7 @@ from tidelog.client.errors import TidelogError
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.client.unwinding import unwind
+from tidelog.core.internal_topics import INTERNAL_TOPICS
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
 from tidelog.v1.methods import METADATA
@@ -158,7 +159,9 @@ class Subscription:
         """The partitions in an answer; those of a named topic stay, even if it was deleted."""
         found = dict(self._found) if self._pattern is None else {}
         for topic in response.topics:
-            is_wanted = self._pattern is None or self._pattern.match(topic.name) is not None
+            is_wanted = self._pattern is None or (
+                topic.name not in INTERNAL_TOPICS and self._pattern.match(topic.name) is not None
+            )
             if is_wanted and topic.error.code == common_pb2.NONE:
                 for one in sorted(topic.partitions, key=lambda one: one.partition):
                     found[TopicPartition(topic.name, one.partition)] = None

@@ -17,10 +17,10 @@ from tidelog.core.errors import (
     InvariantError,
     TidelogError,
 )
+from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import to_wire
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.internal_topics import OFFSETS_TOPIC
 from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.node.handlers import group_codec as codec
 from tidelog.node.handlers.group_stream import GroupStream
@@ -118,7 +118,7 @@ class CoordinatorHandler:
     ) -> ConsumerGroupHeartbeatResponse:
         """See `Coordinator.ConsumerGroupHeartbeat`."""
         try:
-            heartbeat = codec.decode_heartbeat(request, call.connection)
+            heartbeat = codec.decode_heartbeat(request, codec.host_of(call.connection))
             reply = await self._coordinator.heartbeat(request.group_id, heartbeat)
         except InvariantError:
             raise
@@ -238,6 +238,7 @@ class CoordinatorHandler:
                 if found is None:
                     raise GroupIdNotFoundError(f"group {group_id!r} does not exist")
                 described = found
+                codec.name_topics(described, self._image())
             except InvariantError:
                 raise
             except TidelogError as error:

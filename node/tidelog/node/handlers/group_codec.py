@@ -20,6 +20,7 @@ from tidelog.broker.coordinator.offsets import (
 )
 from tidelog.core.errors import InvalidRegularExpressionError, InvalidRequestError, TidelogError
 from tidelog.core.wire_errors import to_wire
+from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.topics import TOPIC_ID_BYTES
 from tidelog.v1.coordinator_pb2 import (
     ConsumerGroupHeartbeatRequest,
@@ -66,6 +67,12 @@ def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heart
         client_id=request.client_id,
         host=host,
     )
+
+
+def host_of(connection: str) -> str:
+    """Return the host of a gRPC peer: 10.0.0.7 for ipv4:10.0.0.7:41234, [::1] for ipv6:[::1]:7."""
+    host, colon, _ = connection.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")
+    return host if colon else connection
 
 
 def encode_reply(reply: Reply, config: GroupConfig) -> ConsumerGroupHeartbeatResponse:
@@ -224,6 +231,19 @@ def _describe(described: DescribeGroupsResponse.Group, group: ConsumerGroup) -> 
             assignment=by_topic(member.held),
             target=by_topic(member.target),
         )
+
+
+def name_topics(described: DescribeGroupsResponse.Group, image: MetadataImage) -> None:
+    """Add the names of topics in the members' partitions; deleted ones have none."""
+    ids = {
+        topic.topic_id
+        for member in described.members
+        for topic in (*member.assignment, *member.target)
+    }
+    for topic_id in sorted(ids):
+        found = image.topic_by_id(topic_id)
+        if found is not None:
+            described.topics.add(topic_id=topic_id, topic=found.name)
 
 
 def state_of(group: ConsumerGroup) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from tidelog.broker.coordinator.group_key import partition_of
+from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.internal_topics import OFFSETS_TOPIC
 from tidelog.net.listeners import Listener
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint, Error, LeaderHint

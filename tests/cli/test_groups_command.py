@@ -1,0 +1,216 @@
+"""`tidelog groups` and `consume --group`: members, offsets, resets, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.commands import CommandCluster, Run
+from tests.client.real_cluster import encoded
+
+ALL = ("--group", "g", "--from-beginning", "--timeout", "2")
+
+
+@pytest.fixture
+def filled(cluster: CommandCluster) -> CommandCluster:
+    """A cluster with the topic t: two partitions of five records."""
+    cluster.create("t", partitions=2)
+    for number in range(2):
+        cluster.append("t", number, [encoded([b"%d-%d" % (number, n)]) for n in range(5)])
+    return cluster
+
+
+def described(run: Run, group: str = "g") -> Any:  # what JSON holds
+    done = run("groups", "describe", group, "--json")
+    assert done.code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def committed(run: Run, group: str = "g") -> dict[int, int]:
+    return {one["partition"]: one["committed"] for one in described(run, group)["offsets"]}
+
+
+def reset(run: Run, *options: str) -> dict[int, tuple[int | None, int]]:
+    done = run("groups", "reset-offsets", "g", *options, "--json")
+    assert done.code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["executed"] == ("--execute" in options)
+    return {one["partition"]: (one["before"], one["after"]) for one in found["offsets"]}
+
+
+# consume --group
+
+
+def test_what_was_printed_is_committed_and_the_next_one_goes_on(
+    filled: CommandCluster, run: Run
+) -> None:
+    first = run("consume", "t", *ALL, "--max-records", "3")
+    assert len(first.stdout.split()) == 3
+    assert sum(committed(run).values()) == 3
+    rest = run("consume", "t", *ALL)
+    assert sorted(first.stdout.split() + rest.stdout.split()) == sorted(
+        b"%d-%d" % (number, n) for number in range(2) for n in range(5)
+    )
+    assert committed(run) == {0: 5, 1: 5}
+    assert run("consume", "t", *ALL).stdout == b""
+    assert described(run)["members"] == []
+    del filled
+
+
+def test_a_new_group_begins_at_the_end(filled: CommandCluster, run: Run) -> None:
+    assert run("consume", "t", "--group", "new", "--timeout", "2").stdout == b""
+    assert committed(run, "new") == {0: 5, 1: 5}
+    del filled
+
+
+@pytest.mark.parametrize(
+    "option", [("-o", "earliest"), ("--tail", "1"), ("-p", "0"), ("-e",), ("--from-time", "2026")]
+)
+def test_places_do_not_go_with_a_group(
+    filled: CommandCluster, run: Run, option: tuple[str, ...]
+) -> None:
+    done = run("consume", "t", "--group", "g", *option)
+    assert done.code != 0
+    assert "where the group committed" in done.stderr
+    del filled
+
+
+# list, describe
+
+
+def test_a_group_is_listed_and_described(filled: CommandCluster, run: Run) -> None:
+    run("consume", "t", *ALL, "--max-records", "4")
+    filled.append("t", 0, [encoded([b"new"])])
+    (listed,) = json.loads(run("groups", "list", "--json").stdout)["groups"]
+    assert (listed["group"], listed["type"], listed["state"]) == ("g", "consumer", "Empty")
+    assert (listed["members"], listed["coordinator"]) == (0, described(run)["coordinator"])
+    found = described(run)
+    assert set(found) == {
+        *("group", "type", "state", "epoch", "assignor", "coordinator"),
+        *("members", "offsets", "rebalances"),
+    }
+    lags = {one["partition"]: one["lag"] for one in found["offsets"]}
+    assert sum(lags.values()) == 7
+    assert {one["log_start_offset"] for one in found["offsets"]} == {0}
+    assert [one["cause"].split()[-1] for one in found["rebalances"]] == ["joined", "left"]
+    table = run("groups", "describe", "g").stdout.decode()
+    assert "g: Empty, consumer protocol" in table
+    assert "high_watermark" in table
+    assert run("groups", "list").stdout.decode().splitlines()[0].startswith("group\ttype")
+
+
+def test_a_group_that_does_not_exist_is_said_so(filled: CommandCluster, run: Run) -> None:
+    done = run("groups", "describe", "nobody")
+    assert (done.code, "does not exist" in done.stderr) == (1, True)
+    done = run("groups", "delete", "nobody")
+    assert (done.code, "does not exist" in done.stderr) == (1, True)
+    del filled
+
+
+# delete
+
+
+def test_groups_and_offsets_are_deleted(filled: CommandCluster, run: Run) -> None:
+    run("consume", "t", *ALL)
+    done = run("groups", "delete-offsets", "g", "--topic", "t:1", "--json")
+    assert json.loads(done.stdout) == {"topic": "t", "partition": 1, "error": None}
+    assert committed(run) == {0: 5}
+    missing = run("groups", "delete-offsets", "g", "--topic", "t:1")
+    assert (missing.code, "no offset of t-1" in missing.stderr) == (1, True)
+    assert run("groups", "delete", "g").stdout == b"deleted g\n"
+    assert json.loads(run("groups", "list", "--json").stdout) == {"groups": []}
+    del filled
+
+
+# reset-offsets
+
+
+@pytest.mark.parametrize(
+    ("place", "after"),
+    [
+        (("--to-earliest",), 0),
+        (("--to-latest",), 5),
+        (("--to-current",), 3),
+        (("--to-offset", "4"), 4),
+        (("--to-offset", "99"), 5),
+        (("--shift-by", "-2"), 1),
+        (("--shift-by", "-9"), 0),
+        (("--shift-by", "9"), 5),
+        (("--to-datetime", "1970-01-01T00:00:00Z"), 0),
+        (("--to-datetime", "2100-01-01T00:00:00Z"), 5),
+        (("--by-duration", "P99999D"), 0),
+    ],
+)
+def test_offsets_are_reset_to_each_place(
+    filled: CommandCluster, run: Run, place: tuple[str, ...], after: int
+) -> None:
+    filled.commit("g", {("t", 0): 3, ("t", 1): 3})
+    assert reset(run, "--topic", "t:0", *place) == {0: (3, after)}
+    assert committed(run) == {0: 3, 1: 3}  # it was a dry run
+    assert reset(run, "--topic", "t:0", *place, "--execute") == {0: (3, after)}
+    assert committed(run) == {0: after, 1: 3}
+
+
+def test_a_file_carries_offsets_to_another_group(
+    filled: CommandCluster, run: Run, tmp_path: Path
+) -> None:
+    filled.commit("other", {("t", 0): 2})
+    path = tmp_path / "offsets.csv"
+    exported = run(
+        *("groups", "reset-offsets", "other", "--all-topics", "--to-current", "--export", str(path))
+    )
+    assert (exported.code, path.read_text()) == (0, "t,0,2\n")
+    assert "add --execute" in exported.stderr
+    assert reset(run, "--from-file", str(path), "--execute") == {0: (None, 2)}
+    assert committed(run) == {0: 2}
+    path.write_text("t,zero,2\n")
+    broken = run("groups", "reset-offsets", "g", "--from-file", str(path))
+    assert (broken.code != 0, "offsets.csv:1" in broken.stderr) == (True, True)
+
+
+def test_a_topic_without_commits_is_reset_in_all_partitions(
+    filled: CommandCluster, run: Run
+) -> None:
+    assert reset(run, "--topic", "t", "--to-latest", "--execute") == {0: (None, 5), 1: (None, 5)}
+    assert reset(run, "--all-topics", "--to-earliest") == {0: (5, 0), 1: (5, 0)}
+    del filled
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--topic", "t"), "name one of"),
+        (("--topic", "t", "--to-earliest", "--to-latest"), "name one of"),
+        (("--to-earliest",), "name topics"),
+        (("--topic", "t", "--all-topics", "--to-latest"), "name topics"),
+        (("--topic", "t:x", "--to-latest"), "orders:0,2"),
+        (("--topic", "t", "--by-duration", "1h"), "PT1H"),
+        (("--topic", "t", "--to-datetime", "noon"), "noon"),
+        (("--topic", "nosuch", "--to-latest"), "does not exist"),
+        (("--topic", "t:9", "--to-latest"), "partitions 0 to 1"),
+    ],
+)
+def test_resets_that_make_no_sense_are_refused(
+    filled: CommandCluster, run: Run, options: tuple[str, ...], says: str
+) -> None:
+    done = run("groups", "reset-offsets", "g", *options)
+    assert done.code != 0
+    assert says in done.stderr
+    del filled
+
+
+def test_a_group_with_members_is_neither_reset_nor_deleted(
+    filled: CommandCluster, run: Run
+) -> None:
+    filled.join("g", "t")
+    done = run("groups", "reset-offsets", "g", "--topic", "t", "--to-latest", "--execute")
+    assert (done.code, "has members" in done.stderr) == (1, True)
+    assert "1 members" in run("groups", "delete", "g").stderr
+    (member,) = described(run)["members"]
+    assert member["client_id"] == "hand"
+    assert member["assignment"] == [{"topic": "t", "partition": one} for one in range(2)]
+    assert member["target"] == member["assignment"]
+    row = described(run)["offsets"][0]
+    assert (row["committed"], row["member_id"]) == (None, member["member_id"])
