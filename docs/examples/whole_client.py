@@ -4,8 +4,7 @@
     python docs/examples/whole_client.py [127.0.0.1:9192]
 
 Tide gauges report water levels. The topics are made, written, read and deleted again; each part
-stands alone. `whole_group.py` goes on with consumer groups; `whole_sync_client.py` is the same
-without `await`.
+stands alone. `whole_group.py` has consumer groups, and `whole_sync_client.py` no `await`.
 """
 
 from __future__ import annotations
@@ -178,8 +177,7 @@ async def make_topics(admin: Admin, name: str) -> None:
     retention: ConfigDescription = (await admin.describe_configs(name))["retention.ms"]
     assert not retention.is_default
     print(about_topic(await admin.describe_topic(name)))
-    for topic in require_all(await admin.describe_topics()).values():
-        print(f"there is {topic.name}")
+    print([topic.name for topic in require_all(await admin.describe_topics()).values()])
 
 
 def about_topic(topic: TopicDescription) -> str:
@@ -397,8 +395,7 @@ async def clear_up(admin: Admin, topic: str) -> None:
     partition = TopicPartition(topic, 1)
     end: At = "latest"
     newest = require_all(await admin.list_offsets([partition], at=end))
-    low = await admin.delete_records({partition: newest[partition].offset - 1})
-    assert low == {partition: 99}
+    assert await admin.delete_records({partition: newest[partition].offset - 1}) == {partition: 99}
     for one, refusal in (await admin.elect_leaders([topic])).items():
         print(f"{one.topic}-{one.partition}: {refusal or 'its preferred replica leads again'}")
     await admin.elect_leaders([topic], unclean=True)  # nothing to do: every partition has a leader
