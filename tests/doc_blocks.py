@@ -44,6 +44,8 @@ ON_A_CLUSTER = {
     ("README.md", "import asyncio"),
     ("README.md", "from tidelog.client.sync import Producer"),
     ("README.md", "make setup"),
+    ("docs/GROUPS.md", "import asyncio"),
+    ("docs/GROUPS.md", "from collections.abc import Sequence"),
     ("docs/COMMANDS.md", 'tidelog sql "select partition, count(*) from topic'),
     ("docs/HISTORY.md", "$ tidelog check history.jsonl"),
 }

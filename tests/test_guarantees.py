@@ -1,4 +1,4 @@
-"""The tests and scenarios that docs/GUARANTEES.md names exist."""
+"""The tests and scenarios that docs/GUARANTEES.md and docs/GROUPS.md name exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tidelog.chaos.scenarios.catalogue import SCENARIOS
 
 TESTS = Path(__file__).parent
 PAGE = (TESTS.parent / "docs" / "GUARANTEES.md").read_text(encoding="utf-8")
-NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE)))
+GROUPS = (TESTS.parent / "docs" / "GROUPS.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE + GROUPS)))
 
 
 @pytest.mark.parametrize(("file", "test"), NAMED)

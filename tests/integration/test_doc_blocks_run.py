@@ -1,4 +1,4 @@
-"""Blocks of README, docs/COMMANDS.md and docs/HISTORY.md run on a cluster as they stand there."""
+"""Blocks of README, docs/COMMANDS.md, docs/GROUPS.md and docs/HISTORY.md run on a cluster as they stand there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SKIPPED = {
     ".venv/bin/tidelog chaos run F12": "tests/chaos runs scenarios",
 }
 """Lines within blocks that are not run, and why."""
-TOPICS = ("greetings", "orders", "payments")
+TOPICS = ("greetings", "orders", "payments", "tides")
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +78,21 @@ def test_the_first_record_of_the_readme(cluster: LocalCluster, tmp_path: Path) -
 @pytest.mark.parametrize("first_line", ["import asyncio", "from tidelog.client.sync"])
 def test_the_python_of_the_readme(cluster: LocalCluster, tmp_path: Path, first_line: str) -> None:
     assert "topic='greetings'" in run_python(cluster, tmp_path, block("README.md", first_line).text)
+
+
+def test_the_first_group_and_its_listener(cluster: LocalCluster, tmp_path: Path) -> None:
+    first = block("docs/GROUPS.md", "import asyncio").text
+    assert run_python(cluster, tmp_path, first) == "read 100\n"
+    described = cluster.run("groups", "describe", "harbour").stdout
+    assert "harbour: Empty, consumer protocol" in described
+    listener = block("docs/GROUPS.md", "from collections.abc").text
+    again = first.replace("import asyncio\n", f"{listener}\nimport asyncio\n", 1)
+    again = again.replace('subscribe(["tides"])', 'subscribe(["tides"], listener=Stock())')
+    again = again.replace('"harbour"', '"harbour-2"')
+    again = "\n".join(line for line in again.splitlines() if "create_topic" not in line)
+    again = again.replace("async with Admin(BOOTSTRAP) as admin:", "if BOOTSTRAP:\n        pass")
+    shown = run_python(cluster, tmp_path, again)
+    assert "begin with [TopicPartition(topic='tides', partition=0)" in shown
 
 
 def test_the_scenarios_of_the_readme(cluster: LocalCluster, tmp_path: Path) -> None:
