@@ -1,4 +1,4 @@
-"""Blocks of README, docs/COMMANDS.md, docs/GROUPS.md and docs/HISTORY.md run on a cluster as they stand there."""
+"""Blocks of README and of pages of docs run on a cluster as they stand there."""
 
 from __future__ import annotations
 
