@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -29,6 +30,7 @@ from tidelog.client import (
 )
 from tidelog.client.errors import (
     ClientConfigError,
+    CommitFailedError,
     KafkaError,
     OffsetMetadataTooLargeError,
     UnsupportedAssignorError,
@@ -96,6 +98,47 @@ async def test_a_commit_that_is_given_up_does_not_change_the_order(cluster: Real
         held.set()
         await last
         assert (await GroupCalls(cluster).committed())["orders", 0] == 3
+
+
+async def test_a_commit_with_an_old_epoch_is_sent_again_with_the_newer_one(
+    cluster: RealCluster,
+) -> None:
+    async with consumer(cluster, enable_auto_commit=False) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        group: Any = reader._group
+        membership = group._membership
+        membership.epoch -= 1  # the newer one is on its way
+
+        def arrive(method: str, answer: Any) -> None:
+            if method == "OffsetCommit" and answer.error.code:
+                membership.epoch += 1
+
+        cluster.spoil = arrive
+        await reader.commit({("orders", 0): 4})
+        assert (await GroupCalls(cluster).committed())["orders", 0] == 4
+        assert len(cluster.requests("OffsetCommit")) == 2
+
+
+async def test_a_commit_does_not_outlive_the_membership_it_was_made_in(
+    cluster: RealCluster,
+) -> None:
+    async with consumer(cluster, enable_auto_commit=False) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        group: Any = reader._group
+        membership = group._membership
+        epoch, membership.epoch = membership.epoch, membership.epoch - 1
+
+        def lose(method: str, answer: Any) -> None:
+            if method == "OffsetCommit" and answer.error.code:
+                membership.lose()
+                membership.epoch = epoch  # it has joined again meanwhile
+
+        cluster.spoil = lose
+        with pytest.raises(CommitFailedError):
+            await reader.commit({("orders", 0): 4})
+        assert await GroupCalls(cluster).committed() == {}
 
 
 async def test_a_consumer_that_assigns_its_partitions_commits_to_an_empty_group(

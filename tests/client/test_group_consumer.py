@@ -20,9 +20,10 @@ from tests.client.group_consumers import (
     read_on,
 )
 from tests.client.patience import until
-from tests.client.real_cluster import ADDRESSES, RealCluster, encoded
+from tests.client.real_cluster import ADDRESSES, RealCluster, encoded, started
 from tests.node.group_calls import GroupCalls
 
+from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
@@ -146,6 +147,42 @@ async def test_partitions_go_when_the_application_is_done_with_them(cluster: Rea
     drain.cancel()
     await first.close()
     await second.close()
+
+
+async def test_what_goes_is_not_handed_out_any_more(cluster: RealCluster) -> None:
+    first = consumer(cluster, max_poll_records=1)
+    await first.subscribe(["orders"])
+    await read(first, 1)
+    second = consumer(cluster)
+    await second.subscribe(["orders"])
+    await asyncio.sleep(3)
+    late = await first.getmany(timeout_ms=1_000, max_records=20)
+    drain = asyncio.create_task(read_on(first))
+    await until(lambda: len(second.assignment()) == 2)
+    drain.cancel()
+    assert not {one.partition for one in late} & {one.partition for one in second.assignment()}
+    await first.close()
+    await second.close()
+
+
+async def test_one_that_was_not_answered_for_a_session_owns_nothing() -> None:
+    cluster = await started(
+        groups=GroupConfig(offsets_topic_num_partitions=1, group_consumer_session_timeout_ms=2_000)
+    )
+    await cluster.create("orders", partitions=4)
+    heard = Heard()
+    reader = consumer(cluster, group_instance_id="desk")
+    await reader.subscribe(["orders"], listener=heard)
+    await until(lambda: len(reader.assignment()) == 4)
+    cluster.cut_off.update(ADDRESSES.values())
+    for stream in cluster.group_streams:
+        stream.close()
+    await asyncio.sleep(1.5)
+    assert len(reader.assignment()) == 4  # a static member has its whole session
+    await asyncio.sleep(1)
+    assert reader.assignment() == set()
+    assert [what for what, _ in heard.calls] == ["assigned", "lost"]
+    await reader.close(timeout_ms=100)
 
 
 async def test_one_that_dies_is_replaced_and_nothing_is_missed(cluster: RealCluster) -> None:

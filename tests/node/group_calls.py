@@ -161,6 +161,9 @@ class HandMember:
         self.sequence = 0
         self.owned: set[tuple[bytes, int]] = set()
         self.instance_id: str | None = None
+        self.rebalance_timeout_ms = 60_000
+        self.is_stubborn = False
+        """Whether it keeps what it has, and does not answer."""
         self.errors: list[str] = []
         self._stream: Any = None
         self._task: asyncio.Task[None] | None = None
@@ -173,7 +176,7 @@ class HandMember:
             member_id=self.member_id,
             member_epoch=self.epoch if epoch is None else epoch,
             instance_id=self.instance_id,
-            rebalance_timeout_ms=60_000,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
             sequence=self.sequence,
             assignment_version=self.version,
             client_id="hand",
@@ -216,7 +219,7 @@ class HandMember:
 
     async def _follow(self) -> None:
         while True:
-            if self.take(await self._stream.receive()):
+            if self.take(await self._stream.receive()) and not self.is_stubborn:
                 await self._stream.send(self.request())
 
     def disconnect(self) -> None:

@@ -405,3 +405,43 @@ def _partition_of(calls: GroupCalls, group_id: str) -> int:
 
 def _count_batches(batches: bytes) -> int:
     return sum(1 for _ in iter_batches(batches))
+
+
+async def test_nothing_is_pushed_before_it_is_committed(calls: GroupCalls) -> None:
+    member = HandMember(calls, "a", "orders", "later")
+    await member.connect()
+    await member.until_owned(4)
+    await calls.until_stable(1)
+    leader = await calls.coordinator()
+    await calls.cluster.create("later", partitions=1, replicas=1)
+    await member.until_owned(5)
+    for node_id in ADDRESSES:
+        if node_id != leader:
+            calls.cluster.kill(node_id)
+    other = HandMember(calls, "b", "orders")
+    joining = asyncio.create_task(other.ask())
+    await asyncio.sleep(2)  # until the ISR shrinks nothing is committed
+    assert len(member.owned) == 5
+    joining.cancel()
+
+
+async def test_one_that_was_silent_for_its_session_hears_that_it_was_removed() -> None:
+    cluster = await started(
+        groups=GroupConfig(offsets_topic_num_partitions=1, group_consumer_session_timeout_ms=3_000)
+    )
+    await cluster.create("orders", partitions=4)
+    member = HandMember(GroupCalls(cluster), "a", "orders")
+    await member.connect()
+    await member.until_owned(4)
+    await until(lambda: member.errors == ["UNKNOWN_MEMBER_ID"])
+
+
+async def test_one_that_does_not_let_go_in_time_hears_that_it_is_fenced(calls: GroupCalls) -> None:
+    first, second = HandMember(calls, "a", "orders"), HandMember(calls, "b", "orders")
+    first.rebalance_timeout_ms = 1_000
+    await first.connect()
+    await first.until_owned(4)
+    first.is_stubborn = True
+    await second.connect()
+    await until(lambda: first.errors == ["FENCED_MEMBER_EPOCH"])
+    assert len(second.owned) < 2
