@@ -231,7 +231,7 @@ def test_only_so_many_that_left_are_remembered() -> None:
         session_timeout_ms=SESSION_MS, disconnect_grace_ms=GRACE_MS, first_version=0
     )
     for number in range(ENDED_KEPT + 1):
-        sessions.note_request(f"{number}", 7, now_ms=0)
+        sessions.note_request(f"{number}", 0, 7, now_ms=0)
         sessions.end(f"{number}")
     assert not sessions.is_late("0", 7)
     assert sessions.is_late("1", 7)
@@ -427,53 +427,3 @@ def test_a_group_has_only_so_many_members(coordinator: Coordinator) -> None:
         coordinator.ask(joining(f"{number}"))
     assert refusal(coordinator, joining("a")) == "GROUP_MAX_SIZE_REACHED"
     coordinator.ask(joining("0"))
-
-
-# Connections that break
-
-
-def test_one_whose_connection_broke_has_its_grace_to_come_back(coordinator: Coordinator) -> None:
-    coordinator.ask(joining())
-    coordinator.heartbeats.disconnect("a", coordinator.now)
-    coordinator.pass_ms(GRACE_MS - 1)
-    assert "a" in coordinator.group.members
-    coordinator.pass_ms(1)
-    assert coordinator.group.members == {}
-    assert "lost its connection" in coordinator.group.state.rebalances[-1].cause
-    assert coordinator.group.state.rebalances[-1].time_ms == coordinator.now.wall_ms
-
-
-def test_one_that_came_back_in_its_grace_stays(coordinator: Coordinator) -> None:
-    reply = coordinator.ask(joining())
-    coordinator.heartbeats.disconnect("a", coordinator.now)
-    coordinator.pass_ms(GRACE_MS - 1)
-    coordinator.ask(staying(reply))
-    coordinator.pass_ms(GRACE_MS)
-    assert "a" in coordinator.group.members
-
-
-def test_a_static_member_has_its_session_though_its_connection_broke(
-    coordinator: Coordinator,
-) -> None:
-    coordinator.ask(joining("a", "desk"))
-    coordinator.heartbeats.disconnect("a", coordinator.now)
-    coordinator.pass_ms(SESSION_MS - 1)
-    assert "a" in coordinator.group.members
-    coordinator.pass_ms(1)
-    assert coordinator.group.members == {}
-
-
-def test_a_connection_of_one_that_is_gone_breaks_without_consequence(
-    coordinator: Coordinator,
-) -> None:
-    coordinator.heartbeats.disconnect("nobody", coordinator.now)
-    coordinator.pass_ms(GRACE_MS)
-    assert coordinator.log == []
-
-
-def test_sessions_of_joins_that_were_not_appended_are_forgotten(coordinator: Coordinator) -> None:
-    coordinator.heartbeats.decide(joining("b"), coordinator.now)
-    coordinator.ask(joining("a"))
-    coordinator.pass_ms(0)
-    assert not coordinator.sessions.is_late("b", 0)
-    assert coordinator.sessions.count == 1

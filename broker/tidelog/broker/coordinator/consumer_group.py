@@ -176,13 +176,13 @@ class ConsumerGroup:
         """Note that every member has its target of the assignment that was made for `epoch`."""
         return self._group_record(replace(self.state, assignment_epoch=epoch, assignor=assignor))
 
-    def step(self, member: Member) -> Member:
+    def step(self, member: Member, *, knows_epoch: bool) -> Member:
         """Take a member's next step to its target, see `reconcile`."""
 
         def is_free(partition: PartitionId) -> bool:
             return self._holders.get(partition, member.member_id) == member.member_id
 
-        return reconcile(member, self.state.assignment_epoch, is_free)
+        return reconcile(member, self.state.assignment_epoch, is_free, knows_epoch=knows_epoch)
 
     def delete(self) -> list[CoordinatorRecord]:
         """Delete the group, which must be empty."""

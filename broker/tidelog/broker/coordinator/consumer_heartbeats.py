@@ -127,9 +127,11 @@ class ConsumerHeartbeats:
         asking = self._confirmed(_with_fields(before, request), request)
         # One that did not get its last answer gets that first.
         is_behind = request.epoch not in (JOINING, asking.epoch)
-        member = asking if is_behind else self._group.step(asking)
+        member = asking if is_behind else self._group.step(asking, knows_epoch=True)
         records = self._records(old, member, now)
-        self._sessions.note_request(member.member_id, request.sequence, now.monotonic_ms)
+        self._sessions.note_request(
+            member.member_id, request.epoch, request.sequence, now.monotonic_ms
+        )
         knows = self._sessions.knows(member, request.version)
         reply = self._state_of(member) if knows else self._offer(member, now)
         return HeartbeatDecision(records, reply)
@@ -160,7 +162,9 @@ class ConsumerHeartbeats:
 
     def _leave(self, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         member = self._known(request)
-        self._sessions.note_request(member.member_id, request.sequence, now.monotonic_ms)
+        self._sessions.note_request(
+            member.member_id, request.epoch, request.sequence, now.monotonic_ms
+        )
         reply = Reply(request.member_id, request.epoch, None, 0)
         if request.epoch == AWAY:
             away = replace(member, epoch=AWAY, previous_epoch=member.epoch, revoking=NOTHING)
@@ -205,13 +209,14 @@ class ConsumerHeartbeats:
         return member
 
     def _check_epoch(self, member: Member, request: Heartbeat) -> None:
-        """Raise `FencedMemberEpochError` unless the epoch is the member's, or an answer was lost.
+        """Raise `FencedMemberEpochError` unless the epoch is the member's, or answers were lost.
 
-        A member that did not get its last answer has the epoch before, and owns what it may.
+        A member that did not get the last answers has an epoch since the last one that it has
+        shown to know, and owns what it may.
         """
         is_behind = (
             member.epoch != AWAY
-            and request.epoch == member.previous_epoch
+            and member.previous_epoch <= request.epoch < member.epoch
             and request.owned is not None
             and request.owned <= member.held
         )
@@ -250,7 +255,7 @@ class ConsumerHeartbeats:
     def advance(self, member_id: str, now: Moment) -> HeartbeatDecision | None:
         """Take a member's next step; None when there is none. Replay it before the next one."""
         old = self._group.members[member_id]
-        member = self._group.step(old)
+        member = self._group.step(old, knows_epoch=self._sessions.knows_epoch(old))
         if member == old:
             return None
         records = self._group.change(member, None, now.wall_ms, self._topics)

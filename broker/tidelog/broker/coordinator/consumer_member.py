@@ -45,7 +45,7 @@ class Member:
     epoch: int = JOINING
     """-2: away, see `AWAY`."""
     previous_epoch: int = JOINING
-    """Epoch before; a member that did not get the last answer still has this one."""
+    """Oldest epoch that the member may still have: it may not have got the answers since."""
     assigned: Partitions = NOTHING
     """Partitions that it owns, or that it may own as soon as it hears of them."""
     revoking: Partitions = NOTHING
@@ -60,24 +60,27 @@ class Member:
 
 
 def reconcile(
-    member: Member, assignment_epoch: int, is_free: Callable[[PartitionId], bool]
+    member: Member,
+    assignment_epoch: int,
+    is_free: Callable[[PartitionId], bool],
+    *,
+    knows_epoch: bool,
 ) -> Member:
     """Take the member's next step to its target; the same member when there is none.
 
-    `is_free` says whether no other member holds a partition.
+    `is_free` says whether no other member holds a partition, `knows_epoch` whether the member has
+    shown by a request that it knows its epoch.
     """
     if member.revoking or member.epoch == AWAY:
         return member
     if going := member.assigned - member.target:
         return replace(member, assigned=member.assigned & member.target, revoking=going)
     coming = frozenset(filter(is_free, member.target - member.assigned))
-    return _at_epoch(replace(member, assigned=member.assigned | coming), assignment_epoch)
-
-
-def _at_epoch(member: Member, epoch: int) -> Member:
-    if member.epoch == epoch:
-        return member
-    return replace(member, epoch=epoch, previous_epoch=member.epoch)
+    given = replace(member, assigned=member.assigned | coming)
+    if member.epoch == assignment_epoch:
+        return given
+    previous_epoch = member.epoch if knows_epoch else member.previous_epoch
+    return replace(given, epoch=assignment_epoch, previous_epoch=previous_epoch)
 
 
 def confirm(member: Member, owned: Partitions | None) -> Member:

@@ -22,6 +22,8 @@ class Session:
     """A member's time, and the newest assignment that it was sent."""
 
     heard_ms: int
+    epoch: int = -1
+    """Epoch of the newest request; -1: there was none."""
     version: int = 0
     """Number of the newest assignment that was sent; 0: none yet."""
     offered: Partitions | None = None
@@ -64,9 +66,10 @@ class ConsumerSessions:
         highest = self._ended.get(member_id, 0) if session is None else session.sequence
         return 0 < sequence <= highest
 
-    def note_request(self, member_id: str, sequence: int, now_ms: int) -> None:
+    def note_request(self, member_id: str, epoch: int, sequence: int, now_ms: int) -> None:
         """Renew the session."""
         session = self.begin(member_id, now_ms)
+        session.epoch = epoch
         session.heard_ms, session.is_fenced, session.disconnected_ms = now_ms, False, None
         session.sequence = max(session.sequence, sequence)
 
@@ -142,6 +145,11 @@ class ConsumerSessions:
         """Forget sessions of others: their joins were not appended."""
         for member_id in [one for one in self._by_member if one not in member_ids]:
             del self._by_member[member_id]
+
+    def knows_epoch(self, member: Member) -> bool:
+        """True if the member's newest request had its epoch."""
+        session = self._by_member.get(member.member_id)
+        return session is not None and session.epoch == member.epoch
 
     def version(self, member_id: str) -> int:
         """Number of the newest assignment that the member was sent."""
