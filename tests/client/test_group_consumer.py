@@ -321,3 +321,21 @@ async def test_a_coordinator_that_says_nothing_is_given_up_and_found_again(
         await cluster.topics["orders"].partitions[1].append(encoded([b"new"]))
         assert places(await read(reader, 1)) == {(1, 5)}
         assert [what for what, _ in heard.calls] == ["assigned"]
+
+
+async def test_a_join_that_is_not_answered_is_not_repeated_all_the_time(
+    cluster: RealCluster,
+) -> None:
+    calls = GroupCalls(cluster)
+    await calls.describe()
+    machine = cluster.machines[await calls.coordinator()]
+    groups: Any = machine.node._broker.groups  # type: ignore[union-attr]  # a broker's
+    hosted = list(groups.runtime.active())
+    for one in hosted:
+        one.high_watermark, one.end_offset = -1, one.end_offset + 1  # nothing is committed
+        one.note_high_watermark = lambda _: None
+    reader = consumer(cluster, request_timeout_ms=2_000)
+    await reader.subscribe(["orders"])
+    await asyncio.sleep(20)
+    assert len(cluster.group_streams) < 20
+    await reader.close(timeout_ms=100)

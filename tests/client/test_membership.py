@@ -157,6 +157,15 @@ def test_unanswered_time_is_that_of_the_oldest_request(member: Membership) -> No
     assert member.unanswered_ms(500) == 0
 
 
+def test_one_that_joins_by_another_connection_waits_afresh(member: Membership) -> None:
+    asked = member.request(SAID, 100)
+    member.note_broken(10_000)
+    assert not member.is_awaited(asked.sequence)
+    member.request(SAID, 10_100)
+    assert member.unanswered_ms(10_150) == 50
+    assert not member.is_suspended(10**6)
+
+
 def test_only_so_many_unanswered_requests_are_remembered(member: Membership) -> None:
     sequences = [member.request(SAID, 0).sequence for _ in range(UNANSWERED_MAX + 1)]
     assert not member.is_awaited(sequences[0])

@@ -139,9 +139,8 @@ class GroupMember:
         return error.code in RETRIED
 
     def _note_broken(self) -> None:
-        if self._membership.is_member:
-            self._membership.note_broken(self._now_ms())
-            self._news.set()
+        self._membership.note_broken(self._now_ms())
+        self._news.set()
 
     async def _talk_once(self) -> None:
         deadline_ms = self._now_ms() + self._request_timeout_ms

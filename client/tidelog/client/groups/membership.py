@@ -177,7 +177,7 @@ class Membership:
     def note_broken(self, now_ms: int) -> None:
         """Note that the connection to the coordinator broke."""
         self._sent_ms.clear()
-        if self._broken_ms is None:
+        if self.is_member and self._broken_ms is None:
             self._broken_ms = now_ms
 
     def has_expired(self, now_ms: int) -> bool:
