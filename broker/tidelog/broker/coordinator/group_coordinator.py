@@ -47,6 +47,8 @@ GROUPS_PER_TURN = 20
 """Groups that are looked at before other work has the loop."""
 PARTITIONS_PER_SLICE = 500
 """Offsets of a request that are decided before other work has the loop."""
+REST_PER_MEMBER_MS = 0.5
+"""Time between two assignments of a group, for each of its members."""
 STEPS_PER_SLICE = 50
 """Steps of members to their targets that share an append."""
 
@@ -235,9 +237,23 @@ class GroupCoordinator:
         live = hosted.shard.groups.get(group_id)
         if live is None:
             return False
-        if live.state.needs_assignment and not await self._assign(hosted, live):
-            return False
+        if live.state.needs_assignment:
+            await self._rest(live)
+            if not await self._assign(hosted, live):
+                return False
+            live.assigned_ms = self._clock.monotonic_ms()
         return await self._advance(hosted, group_id, live)
+
+    async def _rest(self, live: LiveGroup) -> None:
+        """Wait since the last assignment, the longer the larger the group.
+
+        Each assignment is pushed to all members: a thousand that join one by one would get a
+        million pushes.
+        """
+        rested_ms = self._clock.monotonic_ms() - live.assigned_ms
+        wait_ms = len(live.state.members) * REST_PER_MEMBER_MS - rested_ms
+        if wait_ms > 0:
+            await asyncio.sleep(wait_ms / 1000)
 
     async def _assign(self, hosted: HostedGroups, live: LiveGroup) -> bool:
         target = hosted.shard.target_of(live)

@@ -96,6 +96,8 @@ class LiveGroup:
         )
         limits = HeartbeatLimits(config.group_consumer_max_size, assignors)
         self.heartbeats = ConsumerHeartbeats(self.state, self.sessions, topics, limits)
+        self.assigned_ms = 0
+        """Time of the last assignment, by the clock that only rises; 0: there was none."""
 
 
 class GroupShard:
