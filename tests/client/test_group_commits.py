@@ -33,6 +33,7 @@ from tidelog.client.errors import (
     CommitFailedError,
     KafkaError,
     OffsetMetadataTooLargeError,
+    OffsetOutOfRangeError,
     UnsupportedAssignorError,
 )
 from tidelog.core.internal_topics import OFFSETS_TOPIC
@@ -147,8 +148,26 @@ async def test_a_consumer_that_assigns_its_partitions_commits_to_an_empty_group(
     async with consumer(cluster) as reader:
         reader.assign([("orders", 0)])
         await read(reader, 5)
-        await reader.commit()
-    assert await GroupCalls(cluster).committed() == {("orders", 0): 5}
+        await reader.commit({("orders", 0): 3})
+    assert await GroupCalls(cluster).committed() == {("orders", 0): 3}
+
+
+async def test_a_consumer_that_assigns_its_partitions_begins_where_the_group_committed(
+    cluster: RealCluster,
+) -> None:
+    await GroupCalls(cluster).commit({("orders", 0): 3})
+    async with consumer(cluster, auto_offset_reset="none") as reader:
+        reader.assign([("orders", 0)])
+        assert places(await read(reader, 2)) == {(0, 3), (0, 4)}
+        reader.seek_to_beginning(("orders", 0))
+        assert len(await read(reader, 5)) == 5
+        reader.assign([("orders", 1)])
+        with pytest.raises(OffsetOutOfRangeError):
+            await reader.getmany(timeout_ms=10_000)
+    async with consumer(cluster) as reader:
+        reader.assign([("orders", 0), ("orders", 1)])
+        assert await reader.position(("orders", 0)) == 3
+        assert await reader.position(("orders", 1)) == 0
 
 
 # Refusals

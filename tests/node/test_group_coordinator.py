@@ -210,6 +210,17 @@ async def _fetch_error(calls: GroupCalls, node_id: int) -> str:
 # Groups
 
 
+async def test_metrics_count_groups_members_and_commits(calls: GroupCalls) -> None:
+    await calls.commit({("orders", 0): 7, ("orders", 9): 7})
+    member = HandMember(GroupCalls(calls.cluster, "g"), "a", "orders")
+    await member.connect()
+    await member.until_owned(4)
+    stats = calls.cluster.machines[await calls.coordinator()].node.stats()
+    assert (stats["groups"], stats["group_members"], stats["group_member_streams"]) == (1, 1, 1)
+    assert (stats["group_commits"], stats["group_partitions_loading"]) == (1, 0)
+    assert stats["group_partition_loads"] >= 1
+
+
 async def test_groups_are_listed_described_and_deleted(calls: GroupCalls) -> None:
     await calls.commit({("orders", 0): 7})
     assert await calls.listed() == {"g": "Empty"}

@@ -165,6 +165,7 @@ class Node:
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
             numbers.update(self._broker.replica_manager.stats())
+            numbers.update(self._broker.groups.stats())
         if self._quorum is not None:
             numbers["active_controller"] = float(self._quorum.is_active)
             numbers["unclean_leader_elections"] = self._quorum.unclean_leader_elections

@@ -74,6 +74,8 @@ class GroupCoordinator:
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self.config = config
+        self.commits = 0
+        """Number of committed offsets since the start."""
         self.streams = MemberStreams()
         self._assignors = assignors
         self._image = image
@@ -98,6 +100,18 @@ class GroupCoordinator:
     async def stop(self) -> None:
         """End all tasks; calls that wait end by their own limits."""
         await self._background.stop()
+
+    def stats(self) -> Mapping[str, float]:
+        """Metrics: counters since the start, and current values."""
+        groups = [live for one in self.runtime.active() for live in one.shard.groups.values()]
+        return {
+            "groups": len(groups),
+            "group_members": sum(len(live.state.members) for live in groups),
+            "group_member_streams": len(self.streams),
+            "group_commits": self.commits,
+            "group_partition_loads": self.runtime.loads,
+            "group_partitions_loading": self.runtime.loading,
+        }
 
     # Members
 
@@ -146,6 +160,7 @@ class GroupCoordinator:
 
             end, of_part = await hosted.append_soon(decide)
             results += of_part
+        self.commits += sum(one.error is None for one in results)
         await self._committed(hosted, end, is_write=bool(results))
         return results
 

@@ -36,6 +36,8 @@ class Position:
     """True if the application must get an error before the partition is fetched again."""
     is_paused: bool = False
     """True if the application has paused the partition; a seek does not end the pause."""
+    is_new: bool = True
+    """True until a first offset is known: a group's committed one comes before `reset`."""
     is_held: bool = False
     """True while the consumer's group has it neither read nor handed out."""
     is_fixed: bool = False
@@ -56,11 +58,13 @@ class Position:
         """Read from `offset` on; discard fetched records."""
         self.position = offset
         self.topic_id = topic_id
+        self.is_new = False
         self.rewind()
 
     def seek_to(self, spec: Spec) -> None:
         """Read from the start or the end of the log, looked up later."""
         self.position = self.high_watermark = None
+        self.is_new = False
         self.topic_id = b""
         self.reset = spec
         self.rewind()

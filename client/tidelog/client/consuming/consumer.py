@@ -19,6 +19,8 @@ from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor, 
 from tidelog.client.consuming.consumer_options import (
     DEFAULT_MAX_RECORDS,
     RESETS,
+    MemberOptions,
+    PollOptions,
     check_options,
 )
 from tidelog.client.consuming.deserializers import Deserializer, Deserializers
@@ -26,8 +28,6 @@ from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
 from tidelog.client.consuming.group_methods import GroupMethods
 from tidelog.client.consuming.group_reader import (
     GroupReader,
-    MemberOptions,
-    PollOptions,
     ReadingParts,
 )
 from tidelog.client.consuming.position_methods import PositionMethods

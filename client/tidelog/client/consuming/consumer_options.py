@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tidelog.client.errors import ClientConfigError
 from tidelog.client.offsets import EARLIEST, LATEST, Spec
 
@@ -25,3 +27,22 @@ def check_options(
         raise ClientConfigError(f'on_truncation={on_truncation!r}: "raise", "reset" or None')
     if max_poll_records < 1:
         raise ClientConfigError(f"max_poll_records={max_poll_records}: at least 1")
+
+
+class MemberOptions(NamedTuple):
+    """Options of a consumer about itself as a member."""
+
+    group_id: str
+    instance_id: str | None
+    assignor: str
+    """Assignor of the coordinator; empty: any."""
+    rack_id: str
+    client_id: str
+
+
+class PollOptions(NamedTuple):
+    """Options of a consumer about commits and reads; times in milliseconds."""
+
+    enable_auto_commit: bool
+    auto_commit_interval_ms: int
+    max_poll_interval_ms: int

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.consuming.assignment import Assignment, Position
+from tidelog.client.consuming.fetch_results import headers_of, truncation_error
 from tidelog.client.consuming.fetch_stream import Answer as FetchAnswer
 from tidelog.client.consuming.fetch_stream import Fetched, FetchLimits, FetchStreams
 from tidelog.client.errors import (
     CorruptMessageError,
     InconsistentTopicIdError,
-    LogTruncationError,
     OffsetOutOfRangeError,
     TidelogError,
     error_from_wire,
@@ -30,7 +30,6 @@ from tidelog.client.offsets import OffsetLookup, Spec
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.client.unwinding import unwind
-from tidelog.records.batch import BatchHeader, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
@@ -56,6 +55,10 @@ class FetcherConfig:
     max_partition_fetch_bytes: int
     lookup_timeout_ms: int = 60_000
     backoff: Backoff = field(default_factory=Backoff)
+
+
+FindCommitted: TypeAlias = Callable[[TopicPartition], Awaitable[tuple[int, bytes] | None]]
+"""Offset of the next record to read, and the topic's incarnation; None: nothing is committed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +99,8 @@ class Fetcher:
         lookup: OffsetLookup,
         config: FetcherConfig,
     ) -> None:
+        self.find_committed: FindCommitted | None = None
+        """Look-up of a group's committed offset; None: there is no group."""
         self._assignment = assignment
         self._routing = routing
         self._lookup = lookup
@@ -331,7 +336,7 @@ class Fetcher:
 
     def _arrive(self, position: Position, records: bytes, answer: _Answer) -> None:
         try:
-            headers = _headers(records)
+            headers = headers_of(records)
         except CorruptMessageError as error:
             self._fail(position, error)
             return
@@ -365,7 +370,7 @@ class Fetcher:
         elif not self._config.is_truncation_error:
             position.seek(offset)
         else:
-            self._fail(position, _truncation(position, offset, result.high_watermark))
+            self._fail(position, truncation_error(position, offset, result.high_watermark))
 
     def _out_of_range(self, position: Position, result: PartitionFetchResult) -> None:
         if self._config.reset is not None:
@@ -426,21 +431,33 @@ class Fetcher:
         """Look up the start and seek to it."""
         generation = position.generation
         try:
-            spec = position.reset
-            if spec is None:
-                raise OffsetOutOfRangeError(
-                    f"{position.tp.topic}-{position.tp.partition} has no position and "
-                    'auto_offset_reset is "none": seek first',
-                    log_start_offset=-1,
-                    log_end_offset=-1,
-                )
-            offset, topic_id = await self._lookup.start_of(
-                position.tp, spec, timeout_ms=self._config.lookup_timeout_ms
-            )
+            offset, topic_id = await self.start_of(position)
             if self._assignment.is_current(position, generation):
                 position.seek(offset, topic_id=topic_id)
         except TidelogError as error:
             self._fail(position, error)
+
+    async def start_of(self, position: Position) -> tuple[int, bytes]:
+        """Look up where to begin, and in which incarnation of the topic.
+
+        That is at the group's committed offset, else where the reset says. Raises
+        OffsetOutOfRangeError without either.
+        """
+        if position.is_new and self.find_committed is not None:
+            found = await self.find_committed(position.tp)
+            if found is not None:
+                return found
+        spec = position.reset
+        if spec is None:
+            raise OffsetOutOfRangeError(
+                f"{position.tp.topic}-{position.tp.partition} has no position and "
+                'auto_offset_reset is "none": seek first',
+                log_start_offset=-1,
+                log_end_offset=-1,
+            )
+        return await self._lookup.start_of(
+            position.tp, spec, timeout_ms=self._config.lookup_timeout_ms
+        )
 
     def _start_discovery(self, position: Position) -> None:
         """Look up a topic that was assigned and sought without a look-up."""
@@ -464,25 +481,3 @@ def is_awaited(position: Position, offset: int | None) -> bool:
     A leader that was silent for long may answer after another one has answered the same.
     """
     return position.fetch_offset == offset
-
-
-def _headers(records: bytes) -> list[BatchHeader]:
-    """The headers of all batches. Errors: CorruptMessageError if they do not fill `records`."""
-    headers = []
-    at = 0
-    while at < len(records):
-        headers.append(parse_header(records, at))
-        at += headers[-1].size_in_bytes
-    if at != len(records):
-        raise CorruptMessageError(f"the last batch of a fetch lacks {at - len(records)} bytes")
-    return headers
-
-
-def _truncation(position: Position, offset: int, log_end_offset: int) -> LogTruncationError:
-    topic, partition = position.tp
-    return LogTruncationError(
-        f"the records read from {topic}-{partition} from offset {offset} on are no longer in the "
-        "log: an unclean election lost them; seek to continue",
-        divergent_offset=offset,
-        log_end_offset=log_end_offset,
-    )

@@ -12,10 +12,11 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.consuming.assignment import Assignment, Position
+from tidelog.client.consuming.consumer_options import MemberOptions, PollOptions
 from tidelog.client.consuming.fetcher import Fetcher
 from tidelog.client.consuming.handed_out import HandedOut
 from tidelog.client.consuming.ready_records import ReadyRecords
@@ -39,25 +40,6 @@ _log = logging.getLogger(__name__)
 
 LOOK_UP_MS = 5_000
 """Longest look-up of committed offsets before it begins again."""
-
-
-class MemberOptions(NamedTuple):
-    """Options of a consumer about itself as a member."""
-
-    group_id: str
-    instance_id: str | None
-    assignor: str
-    """Assignor of the coordinator; empty: any."""
-    rack_id: str
-    client_id: str
-
-
-class PollOptions(NamedTuple):
-    """Options of a consumer about commits and reads; times in milliseconds."""
-
-    enable_auto_commit: bool
-    auto_commit_interval_ms: int
-    max_poll_interval_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +80,12 @@ class GroupReader:
             request_timeout_ms=looks.request_timeout_ms,
         )
         self._offsets = CommittedOffsets(
-            calls, self._membership, is_subscribed=lambda: self._is_joined
+            calls,
+            self._membership,
+            is_subscribed=lambda: self._is_joined,
+            start_timeout_ms=looks.api_timeout_ms,
         )
+        parts.fetcher.find_committed = self._offsets.find_start
         self._member = GroupMember(
             self._membership,
             calls,
@@ -446,6 +432,7 @@ class GroupReader:
             if position is None:
                 continue
             position.is_held = position.is_fixed = True
+            position.is_new = False  # nothing is committed, if there is no offset
             if one.committed is not None:
                 position.seek(one.committed.offset, topic_id=one.topic_id)
                 self._handed.note_committed(one.tp, one.committed.offset)

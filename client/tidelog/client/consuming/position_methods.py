@@ -102,11 +102,10 @@ class PositionMethods(ConsumerBase[K, V]):
         """
         await self._subscriptions.found()
         position = self._assigned(partition)
-        if position.position is None and position.reset is not None:
+        has_start = position.reset is not None or self._fetcher.find_committed is not None
+        if position.position is None and has_start:
             generation = position.generation
-            offset, topic_id = await self._lookup.start_of(
-                position.tp, position.reset, timeout_ms=self._api_timeout_ms
-            )
+            offset, topic_id = await self._fetcher.start_of(position)
             if position.generation == generation:
                 position.seek(offset, topic_id=topic_id)
                 self._positions_changed()

@@ -86,7 +86,9 @@ class CommittedOffsets:
         membership: Membership,
         *,
         is_subscribed: Callable[[], bool],
+        start_timeout_ms: int,
     ) -> None:
+        self._start_timeout_ms = start_timeout_ms
         self._calls = calls
         self._membership = membership
         self._is_subscribed = is_subscribed
@@ -205,6 +207,18 @@ class CommittedOffsets:
                     raise one
                 found[one.tp] = one.committed
         return {tp: found[tp] for tp in wanted}
+
+    async def find_start(self, tp: TopicPartition) -> tuple[int, bytes] | None:
+        """Look up one committed offset, and the incarnation of the topic; None: there is none.
+
+        Raises as `fetch`.
+        """
+        request = OffsetFetchRequest(group_id=self._membership.group_id, member_epoch=_NOBODY_EPOCH)
+        request.topics.add(topic=tp.topic, partitions=[tp.partition])
+        (found,) = await self._fetch(request, timeout_ms=self._start_timeout_ms)
+        if isinstance(found, TidelogError):
+            raise found
+        return None if found.committed is None else (found.committed.offset, found.topic_id)
 
     async def fetch_assigned(
         self, partitions: Sequence[PartitionId], *, timeout_ms: int
