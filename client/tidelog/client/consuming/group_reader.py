@@ -55,6 +55,14 @@ class ReadingParts:
 class GroupReader:
     """Membership of a consumer, see `Consumer`."""
 
+    _is_suspended = False
+    _is_joined = False
+    """True from `subscribe` until the group is left."""
+    _is_polling = False
+    """True while the application waits for records."""
+    _is_late = False
+    """True when it has not asked for any within max_poll_interval_ms."""
+
     def __init__(
         self,
         options: MemberOptions,
@@ -105,13 +113,6 @@ class GroupReader:
         """Raised by the listener, and not by a read yet."""
         self._refusal: TidelogError | None = None
         """The coordinator's last word; `subscribe` tries again."""
-        self._is_suspended = False
-        self._is_joined = False
-        """True from `subscribe` until the group is left."""
-        self._is_polling = False
-        """True while the application waits for records."""
-        self._is_late = False
-        """True when it has not asked for any within max_poll_interval_ms."""
         self._polled_ms = self._clock.monotonic_ms()
         self._work = asyncio.Event()
         self._asked = asyncio.Event()
