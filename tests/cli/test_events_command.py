@@ -166,6 +166,7 @@ def test_all_nodes_tell_one_story_in_the_order_of_time(cluster: Journals, run: R
         "broker_epoch": None,
         "controller_epoch": None,
         "metadata_offset": 90,
+        "group": None,
     }
     assert (refused["count"], refused["last_ms"]) == (2, BASE_MS + 30)
 
@@ -182,6 +183,33 @@ def test_people_read_what_happened_to_what_and_why(cluster: Journals, run: Run) 
         (
             "2023-11-14 22:13:20.006  refusal      flights-0 on 2  "
             "append refused: NOT_ENOUGH_REPLICAS: the ISR [2] is smaller  ×2"
+        ),
+    ]
+
+
+def test_what_happened_to_groups_is_chosen_by_the_group(cluster: Journals, run: Run) -> None:
+    joined = Event(
+        Kind.GROUP, "member a joined", before="members 0", after="members 1", group="billing"
+    )
+    cluster.note(joined, 2, at_ms=5)
+    cluster.note(replace(joined, group="other"), 3, at_ms=6)
+    read = Event(Kind.GROUP, "read 1 groups", topic="__consumer_offsets", partition=7)
+    cluster.note(replace(read, after="coordinator", leader_epoch=4), 3, at_ms=7)
+    cluster.note(LED, 1, at_ms=8)
+    (line,) = run("--group", "billing", "--json").lines
+    assert (line["kind"], line["group"], line["nodes"]) == ("group", "billing", [2])
+    assert run("--kind", "group").stdout.splitlines() == [
+        (
+            "2023-11-14 22:13:20.005  group        group billing on 2  "
+            "members 0 → members 1  member a joined"
+        ),
+        (
+            "2023-11-14 22:13:20.006  group        group other on 3  "
+            "members 0 → members 1  member a joined"
+        ),
+        (
+            "2023-11-14 22:13:20.007  group        __consumer_offsets-7 on 3  "
+            "→ coordinator  (epoch 4)  read 1 groups"
         ),
     ]
 

@@ -74,6 +74,22 @@ def test_no_storm_of_refusals_however_different_flushes_what_happened_to_leaders
     assert journal.page(after=0, limit=1)[0].event == LED
 
 
+def test_no_storm_of_groups_flushes_what_happened_to_leaders_or_was_refused() -> None:
+    journal = Journal(size_max=100, bytes_max=1 << 20)
+    journal.note(LED, 1)
+    journal.note(REFUSED, 1)
+    for number in range(10_000):
+        journal.note(Event(Kind.GROUP, "member a joined", group=f"g{number}"), 2)
+    found = journal.page(after=0, limit=1_000)
+    assert [one.event for one in found[:2]] == [LED, REFUSED]
+    assert len(found) == 2 + 25
+    assert found[-1].event.group == "g9999"
+    narrow = Journal(size_max=1_000_000, bytes_max=40_000)
+    for number in range(1000):
+        narrow.note(Event(Kind.GROUP, "x", group="g" * number), number)
+    assert narrow.size_bytes <= 10_000
+
+
 def test_sequences_grow_over_a_restart() -> None:
     first = Journal(size_max=9, bytes_max=1 << 20, first_sequence=1_000)
     first.note(LED, 1)

@@ -42,6 +42,7 @@ def _span_ms(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 @click.command()
 @click.option("--topic", help="Only events of this topic.")
 @click.option("--partition", type=click.IntRange(min=0), help="Only events of this partition.")
+@click.option("--group", help="Only events of this consumer group.")
 @click.option(
     "--node",
     "nodes",
@@ -70,6 +71,7 @@ def events(
     *,
     topic: str | None,
     partition: int | None,
+    group: str | None,
     nodes: tuple[int, ...],
     kinds: tuple[str, ...],
     since_ms: int | None,
@@ -80,8 +82,9 @@ def events(
     """Show what happened and why, from the journals of all nodes, ordered by time.
 
     The controllers report leaders, ISRs, fencing and registrations with the cause of each decision.
-    Each node reports where epochs begin, truncations, damage, failed disks and refused requests. A
-    node keeps a bounded number of events, and loses its own when its process ends.
+    Each node reports where epochs begin, truncations, damage, failed disks and refused requests;
+    coordinators report members and rebalances of their groups. A node keeps a bounded number of
+    events, and loses its own when its process ends.
     """
     wanted = EventFilter(
         topic=topic,
@@ -89,6 +92,7 @@ def events(
         kinds=kinds,
         since_ms=0 if since_ms is None else int(time.time() * 1000) - since_ms,
         nodes=nodes,
+        group=group,
     )
     printer = _EventPrinter(_json_line if as_json else _text_line)
     run(_print_events(bootstrap, wanted, printer, follow=follow))
@@ -146,7 +150,9 @@ def _text_line(event: ClusterEvent) -> str:
 def _subject(event: ClusterEvent) -> str:
     """The subject of an event, with the node if the event is that node's own."""
     subject = event.topic or ""
-    if event.topic and event.partition is not None:
+    if event.group is not None:
+        subject = f"group {event.group}"
+    elif event.topic and event.partition is not None:
         subject = f"{event.topic}-{event.partition}"
     elif event.broker_id is not None:
         subject = f"broker {event.broker_id}"

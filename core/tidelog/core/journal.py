@@ -32,6 +32,8 @@ class Kind(StrEnum):
     DISK = "disk"
     """This node's disk failed."""
     REFUSAL = "refusal"
+    GROUP = "group"
+    """A consumer group, or this node as a coordinator of groups, changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Event:
     broker_epoch: int | None = None
     controller_epoch: int | None = None
     metadata_offset: int | None = None
+    group: str = ""
 
     def within_bounds(self) -> Event:
         """Copy of the event with its cause cut to the maximum length."""

@@ -124,7 +124,8 @@ class NodeConfig:
     events_journal_size: int = declare(
         8_192,
         whole_number(4, 1 << 20),
-        "Events a node keeps, see `tidelog events`; a quarter of them refusals at most.",
+        "Events a node keeps, see `tidelog events`; at most a quarter of them refusals, and a "
+        "quarter of consumer groups.",
     )
     events_journal_bytes: int = declare(
         4 << 20, whole_number(1 << 12, 1 << 30), "About how much memory they may take."

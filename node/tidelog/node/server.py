@@ -20,6 +20,7 @@ from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
+from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
 from tidelog.core.env import Clock, Disk, Random
@@ -393,12 +394,16 @@ def _build_broker(
         lifecycle,
         forwarder,
         producer_ids,
-        _build_groups(config, ports, replica_manager, follower),
+        _build_groups(config, ports, replica_manager, follower, journal),
     )
 
 
 def _build_groups(
-    config: NodeConfig, ports: Ports, replica_manager: ReplicaManager, follower: MetadataFollower
+    config: NodeConfig,
+    ports: Ports,
+    replica_manager: ReplicaManager,
+    follower: MetadataFollower,
+    journal: NodeJournal,
 ) -> GroupCoordinator:
     return GroupCoordinator(
         config=config.groups,
@@ -407,6 +412,7 @@ def _build_groups(
         image=lambda: follower.image,
         clock=ports.clock,
         on_fatal=ports.on_fatal,
+        journal=GroupJournal(note=journal.note, clock=ports.clock),
     )
 
 

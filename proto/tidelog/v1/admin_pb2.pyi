@@ -428,20 +428,22 @@ class ElectLeadersResponse(_message.Message):
     def __init__(self, partitions: _Optional[_Iterable[_Union[ElectLeadersResponse.Partition, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class ListEventsRequest(_message.Message):
-    __slots__ = ("topic", "partition", "kinds", "since_ms", "after_sequence", "limit")
+    __slots__ = ("topic", "partition", "kinds", "since_ms", "after_sequence", "limit", "group")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     KINDS_FIELD_NUMBER: _ClassVar[int]
     SINCE_MS_FIELD_NUMBER: _ClassVar[int]
     AFTER_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     kinds: _containers.RepeatedScalarFieldContainer[str]
     since_ms: int
     after_sequence: int
     limit: int
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., kinds: _Optional[_Iterable[str]] = ..., since_ms: _Optional[int] = ..., after_sequence: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+    group: str
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., kinds: _Optional[_Iterable[str]] = ..., since_ms: _Optional[int] = ..., after_sequence: _Optional[int] = ..., limit: _Optional[int] = ..., group: _Optional[str] = ...) -> None: ...
 
 class ListEventsResponse(_message.Message):
     __slots__ = ("error", "node_id", "events", "has_more")
@@ -456,7 +458,7 @@ class ListEventsResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., node_id: _Optional[int] = ..., events: _Optional[_Iterable[_Union[JournalEvent, _Mapping]]] = ..., has_more: _Optional[bool] = ...) -> None: ...
 
 class JournalEvent(_message.Message):
-    __slots__ = ("sequence", "time_ms", "last_ms", "count", "kind", "cause", "before", "after", "topic", "partition", "broker_id", "leader_epoch", "partition_epoch", "broker_epoch", "controller_epoch", "metadata_offset")
+    __slots__ = ("sequence", "time_ms", "last_ms", "count", "kind", "cause", "before", "after", "topic", "partition", "broker_id", "leader_epoch", "partition_epoch", "broker_epoch", "controller_epoch", "metadata_offset", "group")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_MS_FIELD_NUMBER: _ClassVar[int]
     LAST_MS_FIELD_NUMBER: _ClassVar[int]
@@ -473,6 +475,7 @@ class JournalEvent(_message.Message):
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     time_ms: int
     last_ms: int
@@ -489,7 +492,8 @@ class JournalEvent(_message.Message):
     broker_epoch: int
     controller_epoch: int
     metadata_offset: int
-    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., last_ms: _Optional[int] = ..., count: _Optional[int] = ..., kind: _Optional[str] = ..., cause: _Optional[str] = ..., before: _Optional[str] = ..., after: _Optional[str] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
+    group: str
+    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., last_ms: _Optional[int] = ..., count: _Optional[int] = ..., kind: _Optional[str] = ..., cause: _Optional[str] = ..., before: _Optional[str] = ..., after: _Optional[str] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., group: _Optional[str] = ...) -> None: ...
 
 class CreatePartitionsRequest(_message.Message):
     __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "from_broker", "cluster_id", "forwarded")

@@ -8,6 +8,9 @@
     consumer_heartbeats   decisions on members' heartbeats, and on members whose time is over
     consumer_sessions     who is alive, and what each was sent
     target_assignments    a group's target assignment, made by an assignor in slices
+    group_journal         what decisions did, in events for the journal
+      group_facts           facts of a group, compared before and after
+      event_budget          so many events a minute
     assignors/            assignment of partitions to members, by the coordinator (KIP-848)
 
 A core here decides records and replies and changes nothing; `replay` of a record alone changes its

@@ -171,6 +171,7 @@ class ConsumerHeartbeats:
             records = self._group.change(away, None, now.wall_ms, self._topics)
             return HeartbeatDecision(records, reply)
         cause = f"member {_shown(member)} left"
+        self._sessions.note_end(member.member_id, cause)
         records = self._group.remove([member.member_id], cause, now.wall_ms, self._topics)
         return HeartbeatDecision(records, reply)
 
@@ -268,7 +269,8 @@ class ConsumerHeartbeats:
             self._sessions.retain(self._group.members)
         for member in self._group.members.values():
             if self._sessions.has_expired(member, now.monotonic_ms):
-                gone[member.member_id] = self._cause_of_removal(member)
+                gone[member.member_id] = cause = self._cause_of_removal(member)
+                self._sessions.note_end(member.member_id, cause)
             elif self._sessions.is_stuck(member, now.monotonic_ms):
                 self._sessions.fence(member.member_id)
         if not gone:

@@ -38,6 +38,8 @@ class Session:
     is_fenced: bool = False
     disconnected_ms: int | None = None
     """Time at which the member's connection broke; None: it was heard since."""
+    end_cause: str = ""
+    """Reason for which the member is being removed; empty: it is not."""
 
 
 class ConsumerSessions:
@@ -69,7 +71,7 @@ class ConsumerSessions:
     def note_request(self, member_id: str, epoch: int, sequence: int, now_ms: int) -> None:
         """Renew the session."""
         session = self.begin(member_id, now_ms)
-        session.epoch = epoch
+        session.epoch, session.end_cause = epoch, ""
         session.heard_ms, session.is_fenced, session.disconnected_ms = now_ms, False, None
         session.sequence = max(session.sequence, sequence)
 
@@ -126,6 +128,17 @@ class ConsumerSessions:
         """True if the member did not let go in time."""
         session = self._by_member.get(member_id)
         return session is not None and session.is_fenced
+
+    def note_end(self, member_id: str, cause: str) -> None:
+        """Note why a member is about to be removed."""
+        session = self._by_member.get(member_id)
+        if session is not None:
+            session.end_cause = cause
+
+    def end_cause(self, member_id: str) -> str:
+        """Name the reason that `note_end` got; empty: the member stays."""
+        session = self._by_member.get(member_id)
+        return "" if session is None else session.end_cause
 
     def end(self, member_id: str) -> None:
         """Forget a member that is gone, but the number of its last request for a while."""

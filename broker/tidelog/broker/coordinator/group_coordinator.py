@@ -18,6 +18,7 @@ from tidelog.broker.coordinator.assignors.validated import InvalidAssignmentErro
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, HeartbeatDecision, Reply
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_key import check_group_id, partition_of
 from tidelog.broker.coordinator.group_shard import Committer, GroupShard, LiveGroup
 from tidelog.broker.coordinator.image_topics import ImageTopics
@@ -72,11 +73,13 @@ class GroupCoordinator:
         image: Callable[[], MetadataImage],
         clock: Clock,
         on_fatal: Callable[[BaseException], None],
+        journal: GroupJournal,
     ) -> None:
         self.config = config
         self.commits = 0
         """Number of committed offsets since the start."""
         self.streams = MemberStreams()
+        self.journal = journal
         self._assignors = assignors
         self._image = image
         self._clock = clock
@@ -88,6 +91,7 @@ class GroupCoordinator:
             loader=replica_manager.loader,
             clock=clock,
             background=self._background,
+            watch=journal,
         )
         self._has_timers = False
         self._at_work: dict[tuple[HostedGroups, str], bool] = {}
@@ -111,6 +115,9 @@ class GroupCoordinator:
             "group_commits": self.commits,
             "group_partition_loads": self.runtime.loads,
             "group_partitions_loading": self.runtime.loading,
+            "group_partition_load_seconds": self.journal.load_ms / 1000,
+            "group_partition_load_max_seconds": self.journal.load_ms_max / 1000,
+            "group_events_left_out": self.journal.left_out,
         }
 
     # Members
@@ -190,7 +197,8 @@ class GroupCoordinator:
         """Delete committed offsets, a result each."""
         hosted = self._find(group_id)
         decision = hosted.shard.delete_offsets(group_id, partitions)
-        end = hosted.append(decision.records)
+        with self.journal.because("its offsets were deleted on request"):
+            end = hosted.append(decision.records)
         await self._committed(hosted, end, is_write=bool(decision.records))
         return decision.results
 
@@ -199,7 +207,8 @@ class GroupCoordinator:
     async def delete_group(self, group_id: str) -> None:
         """Delete a group without members, and its offsets."""
         hosted = self._find(group_id)
-        end = hosted.append(hosted.shard.delete_group(group_id))
+        with self.journal.because("it was deleted on request"):
+            end = hosted.append(hosted.shard.delete_group(group_id))
         await self._committed(hosted, end, is_write=True)
 
     async def look_at(self, group_id: str, look: Callable[[GroupShard, str], T]) -> T:
@@ -321,6 +330,7 @@ class GroupCoordinator:
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
+            self.journal.report_left_out()
             for hosted in self.runtime.active():
                 await self._tick(hosted)
 
@@ -334,7 +344,8 @@ class GroupCoordinator:
                 await asyncio.sleep(0)
         if have_topics_changed:
             for group_id in hosted.shard.offsets.groups:
-                self._append_later(hosted, hosted.shard.forget_topics(group_id))
+                with self.journal.because("the topics of its offsets were deleted"):
+                    self._append_later(hosted, hosted.shard.forget_topics(group_id))
                 await asyncio.sleep(0)
 
     def _look_after(
@@ -365,6 +376,7 @@ class GroupCoordinator:
             key = MemberKey(group_id, member_id)
             if member_id in live.state.members:
                 why = "it did not let go of partitions in time: let go of all and join again"
+                self.journal.note_fenced(group_id, member_id)
                 self._push(key, FencedMemberEpochError(f"member {member_id} is fenced: {why}"))
             else:
                 self._push(key, UnknownMemberIdError(f"member {member_id} was removed: join again"))
@@ -374,7 +386,8 @@ class GroupCoordinator:
             await asyncio.sleep(self.config.offsets_retention_check_interval_ms / 1000)
             for hosted in self.runtime.active():
                 for group_id in hosted.shard.group_ids:
-                    self._append_later(hosted, hosted.shard.retain(group_id, self._now()))
+                    with self.journal.because("it expired: offsets.retention.minutes"):
+                        self._append_later(hosted, hosted.shard.retain(group_id, self._now()))
                     await asyncio.sleep(0)
 
     # Shards

@@ -236,6 +236,11 @@ class CommittedOffsets:
         """Groups with a committed offset, in order."""
         return sorted(self._by_group)
 
+    @property
+    def group_count(self) -> int:
+        """Number of groups with a committed offset."""
+        return len(self._by_group)
+
     def count(self, group_id: str) -> int:
         """Number of the group's committed offsets."""
         return len(self._by_group.get(group_id, {}))

@@ -83,6 +83,24 @@ class _Queued(NamedTuple):
     done: asyncio.Future[Any]
 
 
+class RuntimeWatch(Protocol[S]):
+    """Observer of shards; it decides nothing."""
+
+    def replaying(
+        self, hosted: Hosted[S], records: Sequence[CoordinatorRecord], replay: Callable[[], None]
+    ) -> None:
+        """Call `replay` once: the records of a decision were appended, see `Hosted.end_offset`."""
+
+    def on_committed(self, hosted: Hosted[S]) -> None:
+        """The high watermark of a shard has risen."""
+
+    def on_loaded(self, hosted: Hosted[S], *, records: int, took_ms: int) -> None:
+        """A shard is active from now on."""
+
+    def on_ended(self, hosted: Hosted[S]) -> None:
+        """A shard is over, see `Hosted.end_cause`."""
+
+
 class Hosted(Generic[S]):
     """A shard of a partition that this broker leads, and who waits for its commits."""
 
@@ -94,16 +112,20 @@ class Hosted(Generic[S]):
         writer: PartitionWriter,
         clock: Clock,
         on_broken: Callable[[], None],
+        watch: RuntimeWatch[S] | None = None,
     ) -> None:
         self.leadership = leadership
         self.shard = shard
         self.status = Status.LOADING
+        self.end_cause = ""
+        """Reason for which it is over."""
         self.end_offset = 0
         """Exclusive end of the records that the shard has seen."""
         self.high_watermark = 0
         self._writer = writer
         self._clock = clock
         self._on_broken = on_broken
+        self._watch = watch
         self._waiters: deque[_Waiter] = deque()
         self._queued: list[_Queued] = []
 
@@ -132,9 +154,19 @@ class Hosted(Generic[S]):
                     raise _unknown(str(error)) from error
                 raise _refusal(error) from error
             self.end_offset = written.end_offset
-        for record in records:
-            self.shard.replay(record)
+        if records:
+            self._replay(records)
         return self.end_offset
+
+    def _replay(self, records: Sequence[CoordinatorRecord]) -> None:
+        def replay() -> None:
+            for record in records:
+                self.shard.replay(record)
+
+        if self._watch is None:
+            replay()
+        else:
+            self._watch.replaying(self, records, replay)
 
     def append_soon(
         self, decide: Callable[[S], tuple[list[CoordinatorRecord], T]]
@@ -201,13 +233,15 @@ class Hosted(Generic[S]):
         self.high_watermark = max(self.high_watermark, high_watermark)
         while self._waiters and self._waiters[0].offset <= self.high_watermark:
             _wake(self._waiters.popleft(), None)
+        if self._watch is not None:
+            self._watch.on_committed(self)
 
     def end(self, why: str) -> None:
         """End the shard; those who wait get their error."""
         if self.status is Status.OVER:
             return
         log.info("coordinator ends", partition=_name(self.leadership), why=why)
-        self.status = Status.OVER
+        self.status, self.end_cause = Status.OVER, why
         while self._waiters:
             waiter = self._waiters.popleft()
             _wake(waiter, _gone(is_write=waiter.is_write))
@@ -244,9 +278,11 @@ class CoordinatorRuntime(Generic[S]):
         loader: PartitionLoader,
         clock: Clock,
         background: Background,
+        watch: RuntimeWatch[S] | None = None,
     ) -> None:
         self.loads = 0
         """Number of partitions loaded since the start."""
+        self._watch = watch
         self._hooks = hooks
         self._writer = writer
         self._loader = loader
@@ -293,14 +329,19 @@ class CoordinatorRuntime(Generic[S]):
             task.cancel()
         if hosted is not None:
             hosted.end(end.name)
-            self._hooks.on_ended(hosted)
+            self._note_end(hosted)
+
+    def _note_end(self, hosted: Hosted[S]) -> None:
+        self._hooks.on_ended(hosted)
+        if self._watch is not None:
+            self._watch.on_ended(hosted)
 
     # Loading
 
     def _reload(self, hosted: Hosted[S]) -> None:
         """Load a shard again whose log's end is unknown, while its leadership lasts."""
         if self._hosted.get(hosted.partition) is hosted:
-            self._hooks.on_ended(hosted)
+            self._note_end(hosted)
             self._begin(hosted.leadership, high_watermark=hosted.high_watermark)
 
     def _begin(self, leadership: Leadership, *, high_watermark: int) -> None:
@@ -311,6 +352,7 @@ class CoordinatorRuntime(Generic[S]):
             writer=self._writer,
             clock=self._clock,
             on_broken=lambda: self._reload(hosted),
+            watch=self._watch,
         )
         hosted.note_high_watermark(high_watermark)
         self._hosted[leadership.partition] = hosted
@@ -337,13 +379,16 @@ class CoordinatorRuntime(Generic[S]):
             return
         self.loads += 1
         hosted.status = Status.ACTIVE
+        took_ms = self._clock.monotonic_ms() - began_ms
         log.info(
             "coordinator loaded",
             partition=_name(hosted.leadership),
             leader_epoch=hosted.leadership.leader_epoch,
             records=count,
-            took_ms=self._clock.monotonic_ms() - began_ms,
+            took_ms=took_ms,
         )
+        if self._watch is not None:
+            self._watch.on_loaded(hosted, records=count, took_ms=took_ms)
 
     async def _read(self, hosted: Hosted[S]) -> int:
         count = 0

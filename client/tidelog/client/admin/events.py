@@ -29,7 +29,7 @@ METADATA_KINDS = frozenset(
         "topic",
     }
 )
-NODE_KINDS = frozenset({"epoch", "truncation", "damage", "disk", "refusal"})
+NODE_KINDS = frozenset({"epoch", "truncation", "damage", "disk", "refusal", "group"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class ClusterEvent:
     broker_epoch: int | None
     controller_epoch: int | None
     metadata_offset: int | None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class EventFilter:
     kinds: tuple[str, ...] = ()
     since_ms: int = 0
     nodes: tuple[int, ...] = ()
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class EventLookup:
             kinds=wanted.kinds,
             since_ms=wanted.since_ms,
             after_sequence=after,
+            group=wanted.group or "",
         )
         found: list[JournalEvent] = []
         while True:
@@ -209,4 +212,5 @@ def _event(event: JournalEvent, node_id: int) -> ClusterEvent:
         broker_epoch=number("broker_epoch"),
         controller_epoch=number("controller_epoch"),
         metadata_offset=number("metadata_offset"),
+        group=event.group or None,
     )

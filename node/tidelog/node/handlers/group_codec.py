@@ -9,9 +9,10 @@ from itertools import groupby
 
 from tidelog.broker.coordinator.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
-from tidelog.broker.coordinator.consumer_member import AWAY, by_topic, one_by_one
+from tidelog.broker.coordinator.consumer_member import by_topic, one_by_one
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_shard import Committer, GroupShard
+from tidelog.broker.coordinator.group_states import CLASSIC, CONSUMER, EMPTY, state_of
 from tidelog.broker.coordinator.offsets import (
     NO_EPOCH,
     CommittedOffset,
@@ -34,7 +35,6 @@ from tidelog.v1.coordinator_pb2 import (
 )
 from tidelog.v1.coordinator_records_pb2 import GroupValue
 
-CONSUMER, CLASSIC = "consumer", "classic"
 TOPICS_MAX = 10_000
 """Maximum topics of a subscription."""
 
@@ -189,7 +189,7 @@ def list_group(shard: GroupShard, group_id: str) -> ListGroupsResponse.Group | N
         return None
     live = shard.groups.get(group_id)
     if live is None:
-        return ListGroupsResponse.Group(group_id=group_id, type=CLASSIC, state="Empty")
+        return ListGroupsResponse.Group(group_id=group_id, type=CLASSIC, state=EMPTY)
     return ListGroupsResponse.Group(
         group_id=group_id,
         type=CONSUMER,
@@ -244,20 +244,6 @@ def name_topics(described: DescribeGroupsResponse.Group, image: MetadataImage) -
         found = image.topic_by_id(topic_id)
         if found is not None:
             described.topics.add(topic_id=topic_id, topic=found.name)
-
-
-def state_of(group: ConsumerGroup) -> str:
-    """Name the state of a group of the consumer protocol, in Kafka's words."""
-    if not group.members:
-        return "Empty"
-    if group.needs_assignment:
-        return "Assigning"
-    members = (one for one in group.members.values() if one.epoch != AWAY)
-    epoch = group.state.assignment_epoch
-    is_stable = all(
-        one.epoch == epoch and not one.revoking and one.assigned == one.target for one in members
-    )
-    return "Stable" if is_stable else "Reconciling"
 
 
 def error_response(error: TidelogError) -> ConsumerGroupHeartbeatResponse:

@@ -68,6 +68,7 @@ def _is_asked_for(entry: Entry, request: ListEventsRequest) -> bool:
     event = entry.event
     return (
         request.topic in ("", event.topic)
+        and request.group in ("", event.group)
         and (not request.HasField("partition") or request.partition == event.partition)
         and (not request.kinds or event.kind in request.kinds)
         and entry.last_ms >= request.since_ms
@@ -86,5 +87,6 @@ def _to_wire(entry: Entry) -> JournalEvent:
         before=event.before,
         after=event.after,
         topic=event.topic,
+        group=event.group,
         **{name: getattr(event, name) for name in _NUMBERS},
     )

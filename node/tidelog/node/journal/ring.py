@@ -1,8 +1,8 @@
 """A bounded journal of the newest events, numbered; repeated refusals are merged.
 
-Refusals have a ring of their own, a quarter of the journal, so that any number of different ones
-does not evict events of leaders and ISRs. A repeated refusal, see `same_refusal`, increments the
-count of the first for a minute.
+Refusals and events of consumer groups have rings of their own, a quarter of the journal each, so
+that any number of different ones does not evict events of leaders and ISRs. A repeated refusal, see
+`same_refusal`, increments the count of the first for a minute.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -18,7 +18,8 @@ from itertools import islice
 from tidelog.core.journal import Event, Kind
 
 REPEAT_MS_MAX = 60_000
-_REFUSALS_SHARE = 4
+_SHARE = 4
+"""Refusals, and events of groups, take at most one part of so many."""
 _ENTRY_BYTES = 500
 """Approximate memory of an entry without its texts."""
 
@@ -39,24 +40,29 @@ class Journal:
 
     def __init__(self, *, size_max: int, bytes_max: int, first_sequence: int = 1) -> None:
         self.next_sequence = first_sequence
-        share = _REFUSALS_SHARE
-        self._refusals = _Ring(max(1, size_max // share), bytes_max // share)
-        self._events = _Ring(max(1, size_max - size_max // share), bytes_max - bytes_max // share)
+        size, size_bytes = max(1, size_max // _SHARE), bytes_max // _SHARE
+        self._refusals, self._groups = _Ring(size, size_bytes), _Ring(size, size_bytes)
+        self._events = _Ring(max(1, size_max - 2 * size), bytes_max - 2 * size_bytes)
         self._repeating: dict[tuple[object, ...], int] = {}
 
     def __len__(self) -> int:
-        return len(self._events.entries) + len(self._refusals.entries)
+        return sum(len(ring.entries) for ring in self._rings)
 
     @property
     def size_bytes(self) -> int:
         """Approximate memory of all entries."""
-        return self._events.size_bytes + self._refusals.size_bytes
+        return sum(ring.size_bytes for ring in self._rings)
+
+    @property
+    def _rings(self) -> tuple[_Ring, ...]:
+        return self._events, self._refusals, self._groups
 
     def note(self, event: Event, time_ms: int) -> None:
         """Add an event that happened at `time_ms`."""
         event = event.within_bounds()
         if event.kind != Kind.REFUSAL:
-            self._events.add(self._entry(event, time_ms))
+            ring = self._groups if event.kind == Kind.GROUP else self._events
+            ring.add(self._entry(event, time_ms))
             return
         key = same_refusal(event)
         known = self._refusals.entries.get(self._repeating.get(key, -1))
@@ -76,9 +82,7 @@ class Journal:
         self, *, after: int, limit: int, matches: Callable[[Entry], bool] = lambda _: True
     ) -> list[Entry]:
         """List the oldest `limit` matching entries with a sequence above `after`."""
-        entries = merge(
-            self._events.entries.values(), self._refusals.entries.values(), key=_sequence
-        )
+        entries = merge(*(ring.entries.values() for ring in self._rings), key=_sequence)
         found = (one for one in entries if one.sequence > after and matches(one))
         return list(islice(found, limit))
 
@@ -123,5 +127,5 @@ def _sequence(entry: Entry) -> int:
 
 def _size_of(entry: Entry) -> int:
     event = entry.event
-    texts = (event.cause, event.before, event.after, event.topic)
+    texts = (event.cause, event.before, event.after, event.topic, event.group)
     return _ENTRY_BYTES + sum(map(len, texts))
