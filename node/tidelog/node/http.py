@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
 from aiohttp import HttpVersion11, web
@@ -19,8 +19,10 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from tidelog.core.background import STOP_MS_MAX
 from tidelog.core.errors import TidelogError
+from tidelog.core.metric_family import MetricFamily
 from tidelog.node.http_produce.answers import Answer
 from tidelog.node.http_produce.posts import Post, RecordPosts
+from tidelog.node.metrics import exposition_slices
 
 LOOKS_PER_LIFE = 4
 LAST_REQUEST_S_MAX = 1.0
@@ -39,10 +41,12 @@ class HttpServer:
         is_ready: Callable[[], bool],
         max_idle_ms: int,
         posts: RecordPosts | None = None,
+        families: Callable[[], Iterable[MetricFamily]] = tuple,
     ) -> None:
         self._host = host
         self._port = port
         self._registry = registry
+        self._families = families
         self._is_ready = is_ready
         self._life_s = max_idle_ms / 1000
         self._closing: asyncio.Task[None] | None = None
@@ -93,8 +97,9 @@ class HttpServer:
 
     async def _metrics(self, request: web.Request) -> web.Response:
         del request
-        body = generate_latest(self._registry)
-        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
+        slices = [generate_latest(self._registry)]
+        slices += [one async for one in exposition_slices(self._families())]
+        return web.Response(body=b"".join(slices), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def _health(self, request: web.Request) -> web.Response:
         del request

@@ -235,6 +235,7 @@ def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> H
         is_ready=node.is_ready,
         max_idle_ms=config.connections_max_idle_ms,
         posts=posts,
+        families=node.families,
     )
 
 

@@ -18,12 +18,11 @@ from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
-from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
-from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
 from tidelog.core.env import Clock, Disk, Random
+from tidelog.core.metric_family import MetricFamily
 from tidelog.core.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
@@ -35,6 +34,7 @@ from tidelog.net.transport import Dialled
 from tidelog.net.unfinished_requests import UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadResponses
 from tidelog.node.config import NodeConfig
+from tidelog.node.groups import build_groups
 from tidelog.node.handlers.admin import AdminHandler
 from tidelog.node.handlers.broker import BrokerHandler
 from tidelog.node.handlers.client_traffic import ClientTraffic
@@ -177,6 +177,10 @@ class Node:
     def client_stats(self) -> Mapping[str, Mapping[str, float]]:
         """Metrics of the clients of a broker: by metric, then by client id."""
         return {} if self._traffic is None else self._traffic.stats()
+
+    def families(self) -> list[MetricFamily]:
+        """Metrics with labels, but those of clients."""
+        return [] if self._broker is None else self._broker.groups.metrics.families()
 
     def _status(self, call: Call) -> NodeStatusResponse:
         image = self._image()
@@ -405,14 +409,14 @@ def _build_groups(
     follower: MetadataFollower,
     journal: NodeJournal,
 ) -> GroupCoordinator:
-    return GroupCoordinator(
-        config=config.groups,
-        assignors=assignors_of(config.groups.assignor_names),
-        replica_manager=replica_manager,
-        image=lambda: follower.image,
+    return build_groups(
+        config,
+        peers=ports.peers,
         clock=ports.clock,
         on_fatal=ports.on_fatal,
-        journal=GroupJournal(note=journal.note, clock=ports.clock),
+        replica_manager=replica_manager,
+        image=lambda: follower.image,
+        note=journal.note,
     )
 
 

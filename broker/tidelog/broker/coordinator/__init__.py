@@ -11,6 +11,9 @@
     group_journal         what decisions did, in events for the journal
       group_facts           facts of a group, compared before and after
       event_budget          so many events a minute
+    group_lag             how far groups are behind, looked up now and then
+      lag_plan              whom it asks what
+    group_metrics         metrics of groups, with labels
     assignors/            assignment of partitions to members, by the coordinator (KIP-848)
 
 A core here decides records and replies and changes nothing; `replay` of a record alone changes its

@@ -72,6 +72,11 @@ class GroupConfig:
         "Assignors of the coordinator, the default first: uniform, range, roundrobin, or "
         "module:Class of one of your own.",
     )
+    group_lag_refresh_ms: int = declare(
+        10_000,
+        whole_number(100, DAY_MS),
+        "Interval at which a coordinator looks up the lag of its groups, for metrics.",
+    )
     groups_max: int = 100_000
     """Maximum groups of one partition of the internal topic; further ones are refused."""
     group_offsets_max: int = 50_000

@@ -20,6 +20,8 @@ from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_key import check_group_id, partition_of
+from tidelog.broker.coordinator.group_lag import GroupLag
+from tidelog.broker.coordinator.group_metrics import GroupMetrics
 from tidelog.broker.coordinator.group_shard import Committer, GroupShard, LiveGroup
 from tidelog.broker.coordinator.image_topics import ImageTopics
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
@@ -74,6 +76,7 @@ class GroupCoordinator:
         clock: Clock,
         on_fatal: Callable[[BaseException], None],
         journal: GroupJournal,
+        lag: GroupLag,
     ) -> None:
         self.config = config
         self.commits = 0
@@ -93,6 +96,8 @@ class GroupCoordinator:
             background=self._background,
             watch=journal,
         )
+        self.metrics = GroupMetrics(self.runtime, lag)
+        self._lag = lag
         self._has_timers = False
         self._at_work: dict[tuple[HostedGroups, str], bool] = {}
         """Groups that are being assigned or advanced; True: look once more."""
@@ -118,6 +123,7 @@ class GroupCoordinator:
             "group_partition_load_seconds": self.journal.load_ms / 1000,
             "group_partition_load_max_seconds": self.journal.load_ms_max / 1000,
             "group_events_left_out": self.journal.left_out,
+            **self.metrics.stats(),
         }
 
     # Members
@@ -398,6 +404,7 @@ class GroupCoordinator:
             self._has_timers = True
             self._background.spawn("group-sessions", self._tick_forever())
             self._background.spawn("offsets-retention", self._retain_forever())
+            self._background.spawn("group-lag", self._lag.run(self.runtime.active))
         return GroupShard(
             config=self.config,
             assignors=self._assignors,

@@ -237,9 +237,19 @@ class CommittedOffsets:
         return sorted(self._by_group)
 
     @property
+    def names(self) -> list[str]:
+        """Groups with a committed offset, in no order that holds elsewhere."""
+        return list(self._by_group)
+
+    @property
     def group_count(self) -> int:
         """Number of groups with a committed offset."""
         return len(self._by_group)
+
+    def held_by(self, group_id: str) -> Iterator[tuple[bytes, int, CommittedOffset]]:
+        """Iterate over topic id, number and committed offset of a group's partitions, as of now."""
+        held = self._by_group.get(group_id, {})
+        return ((*key, committed) for key, (_, committed) in list(held.items()))
 
     def count(self, group_id: str) -> int:
         """Number of the group's committed offsets."""
