@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import fields
 
 from tidelog.history.checks.delivery import CHECKS, complaints, counts
-from tidelog.history.history import History, Poll, Send
+from tidelog.history.history import Assignment, Commit, Committed, History, Poll, Send
 from tidelog.history.history_lines import from_lines
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "HISTORY.md").read_text()
@@ -42,16 +42,20 @@ def test_the_example_is_a_history_that_is_right() -> None:
 
     assert history.lossy_topics == {"clicks"}
     assert [send.outcome for send in history.sends] == ["ok", "fail"]
-    assert [poll.is_final for poll in history.polls] == [True]
+    assert [poll.is_final for poll in history.polls] == [True, False]
+    assert [commit.offset for commit in history.commits] == [4]
+    assert [look.offset for look in history.committed] == [4]
+    assert [change.change for change in history.assignments] == ["assigned"]
     assert complaints(history) == []
 
 
 def test_every_field_is_described() -> None:
-    described = {kind: named(f"**{kind}**") for kind in ("Both calls.", "send", "poll")}
-
-    both = described["Both calls."]
-    assert both | described["send"] == {field.name for field in fields(Send)}
-    assert both | described["poll"] == {field.name for field in fields(Poll)}
+    both = named("**Both calls.**")
+    assert both | named("**send**") == {field.name for field in fields(Send)}
+    assert both | named("**poll**") == {field.name for field in fields(Poll)}
+    for kind in (Assignment, Commit, Committed):
+        described = named(f"**{kind.__name__.lower()}**")
+        assert described == {field.name for field in fields(kind)}
 
 
 def test_every_complaint_and_every_count_is_described() -> None:

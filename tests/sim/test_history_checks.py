@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
+from tests.history.group_histories import GROUP_KINDS
 from tests.history.histories import KINDS, HistoryMaker, spoil
 
 from tidelog.history.checks.delivery import CHECKS, complaints, counts
@@ -187,7 +188,7 @@ def test_the_check_finds_its_anomaly(spoiled: Callable[[History], None], kind: s
 
 
 def test_there_is_a_way_to_spoil_a_history_for_every_check() -> None:
-    assert set(KINDS) == set(CHECKS)
+    assert {*KINDS, *GROUP_KINDS} == set(CHECKS)
 
 
 def test_an_unknown_outcome_may_be_read_or_not() -> None:

@@ -9,7 +9,7 @@ lines, `history_file` the file.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -17,11 +17,15 @@ Whole = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Outcome = Literal["ok", "fail", "unknown"]
 """Done, definitely not done, or nobody knows."""
 
+Change = Literal["assigned", "revoked", "lost"]
+"""A call of a rebalance listener. The end of a member's process is "lost", too."""
+
 ACKS_ALL = -1
 
 
 # Structs are what their JSON says: msgspec checks each field, in a fifth of the time Python takes.
-# gc=False: a call refers to no object that could refer to it. Not frozen: an `End` ends a send.
+# gc=False: a call refers to no object that could refer to it. Not frozen: an `End` ends a send or
+# a commit.
 class Send(Struct, tag="send", gc=False, omit_defaults=True):
     """A record given to a producer. Times are seconds of one clock for the whole history."""
 
@@ -66,13 +70,107 @@ class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
     """Read in the calm at the end; a process's last final poll reached the high watermark."""
     is_rewound: bool = False
     """The consumer learned before this poll that its position is gone."""
+    group: str = ""
+    """Consumer group of which the consumer is a member; empty: none."""
+    member: str = ""
+    """Member id."""
+    epoch: Whole = 0
+    """Member epoch at the poll's end; 0: the member had none."""
+
+
+class Commit(Struct, tag="commit", gc=False, omit_defaults=True):
+    """An offset of one partition, given to a group's coordinator to commit."""
+
+    process: str
+    number: Whole
+    group: str
+    topic: str
+    incarnation: Whole
+    partition: Whole
+    offset: Whole
+    """Offset of the next record to read."""
+    invoked_s: float
+    outcome: Outcome
+    ended_s: float | None = None
+    """None if it never ended."""
+    member: str = ""
+    """Member id; empty: committed without membership."""
+    epoch: Whole = 0
+    """Member epoch when it was invoked."""
+    reason: str = ""
+    """Why it failed, or why nobody knows."""
+
+
+class Committed(Struct, tag="committed", gc=False, omit_defaults=True):
+    """A look-up of a group's committed offset of one partition."""
+
+    process: str
+    number: Whole
+    group: str
+    topic: str
+    incarnation: Whole
+    partition: Whole
+    invoked_s: float
+    ended_s: float
+    offset: Whole | None = None
+    """None: nothing is committed."""
+    is_final: bool = False
+    """Looked up at rest: the group has handed out and committed all there is."""
+
+
+class Assignment(Struct, tag="assignment", gc=False, omit_defaults=True):
+    """A change of what a member of a group owns: one partition that came or went."""
+
+    process: str
+    number: Whole
+    group: str
+    member: str
+    epoch: Whole
+    topic: str
+    incarnation: Whole
+    partition: Whole
+    at_s: float
+    """When the listener was called with what came; when it had returned from what went."""
+    change: Change
+
+
+GroupCall: TypeAlias = Commit | Committed | Assignment
+"""A call about a group that is no poll."""
+Call: TypeAlias = Send | Poll | GroupCall
+
+
+def began_s(call: Call) -> float:
+    """When the call was made, in seconds of the history's clock."""
+    return call.at_s if isinstance(call, Assignment) else call.invoked_s
 
 
 @dataclass(slots=True)
 class History:
-    """Sends and polls. Only unclean elections may delete records of any topic."""
+    """Calls of clients. Only unclean elections may delete records of any topic."""
 
     sends: list[Send] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
     lossy_topics: set[str] = field(default_factory=set)
     """Unclean elections are allowed: what they lose is counted, not complained about."""
+    commits: list[Commit] = field(default_factory=list)
+    committed: list[Committed] = field(default_factory=list)
+    assignments: list[Assignment] = field(default_factory=list)
+    overlaps_s: dict[str, float] = field(default_factory=dict)
+    """By group: for how long a member may hand out beside the next owner; without an entry, 0.
+
+    The group's session, where only its coordinator sees connections break (docs/GROUPS.md).
+    """
+
+    def add(self, call: Call) -> None:
+        """Add a call of any kind; one that begins and ends in two steps, when it has ended."""
+        match call:
+            case Send():
+                self.sends.append(call)
+            case Poll():
+                self.polls.append(call)
+            case Commit():
+                self.commits.append(call)
+            case Committed():
+                self.committed.append(call)
+            case Assignment():
+                self.assignments.append(call)

@@ -1,7 +1,7 @@
 """The file of a history: read, and written while the calls are made.
 
 A writer flushes each line: whatever kills it leaves a history that can be judged, in which a send
-that had begun and not ended is unknown. `docs/HISTORY.md` describes the file.
+or a commit that had begun and not ended is unknown. `docs/HISTORY.md` describes the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from tidelog.history.history import History, Poll, Send
+from tidelog.history.history import Call, Commit, History, Send
 from tidelog.history.history_lines import (
     HistoryFormatError,
     end_line,
@@ -40,17 +40,17 @@ class HistoryWriter:
         self._file = path.open("w", encoding="utf-8", buffering=1)
         self._write(header_line(lossy_topics))
 
-    def begin(self, send: Send) -> None:
-        """It was given to its producer: `unknown`, no `ended_s`, a `number` of its own."""
-        self._write(line_of(send))
+    def begin(self, call: Send | Commit) -> None:
+        """It was given to its client: `unknown`, no `ended_s`, a `number` of its own."""
+        self._write(line_of(call))
 
-    def end(self, send: Send) -> None:
+    def end(self, call: Send | Commit) -> None:
         """It ended; it has the number of the one that began."""
-        self._write(end_line(send))
+        self._write(end_line(call))
 
-    def add(self, poll: Poll) -> None:
-        """A poll, which has ended; one that has not showed nothing."""
-        self._write(line_of(poll))
+    def add(self, call: Call) -> None:
+        """A call that has ended; a poll that has not showed nothing."""
+        self._write(line_of(call))
 
     def close(self) -> None:
         """Nothing follows."""

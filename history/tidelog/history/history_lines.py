@@ -1,23 +1,35 @@
 """A history as JSON lines: what each says, what is wrong with one that says something else. Pure.
 
-`docs/HISTORY.md` describes them. The shapes of calls are `Send`'s and `Poll`'s own.
+`docs/HISTORY.md` describes them. The shapes of calls are those of `history`.
 """
 
 # Pure: decides, never acts (rule R2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from sys import intern
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from tidelog.core.errors import TidelogError
-from tidelog.history.history import History, Outcome, Poll, Send, Whole
+from tidelog.history.history import (
+    Assignment,
+    Call,
+    Commit,
+    Committed,
+    History,
+    Outcome,
+    Poll,
+    Send,
+    Whole,
+)
 
 VERSION = 1
+Seconds = Annotated[float, Meta(ge=0)]
+NO_OVERLAPS: Mapping[str, float] = {}
 T = TypeVar("T")
 
 
@@ -25,13 +37,14 @@ class HistoryFormatError(TidelogError):
     """A line is not what `docs/HISTORY.md` says. Its text names the line, from 1 on."""
 
 
-class _Header(Struct):
+class _Header(Struct, omit_defaults=True):
     version: Whole
     lossy_topics: list[str]
+    overlaps_s: dict[str, Seconds] = {}
 
 
 class _End(Struct, tag="end", omit_defaults=True):
-    """The end of a send that was written before it ended."""
+    """The end of a send or a commit that was written before it ended."""
 
     number: Whole
     outcome: Outcome
@@ -41,7 +54,8 @@ class _End(Struct, tag="end", omit_defaults=True):
 
 
 _HEADER = msgspec.json.Decoder(_Header)
-_CALL = msgspec.json.Decoder(Send | Poll | _End)
+_CALL = msgspec.json.Decoder(Call | _End)
+_ANY_CALL: msgspec.json.Decoder[Call] = msgspec.json.Decoder(Call)
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -50,25 +64,34 @@ _ENCODER = msgspec.json.Encoder()
 
 def to_lines(history: History) -> Iterator[str]:
     """The history as JSON lines, without line ends."""
-    yield header_line(history.lossy_topics)
+    yield header_line(history.lossy_topics, history.overlaps_s)
     yield from map(line_of, history.sends)
     yield from map(line_of, history.polls)
+    yield from map(line_of, history.commits)
+    yield from map(line_of, history.committed)
+    yield from map(line_of, history.assignments)
 
 
-def header_line(lossy_topics: Iterable[str]) -> str:
+def header_line(lossy_topics: Iterable[str], overlaps_s: Mapping[str, float] = NO_OVERLAPS) -> str:
     """The first line."""
-    return _ENCODER.encode(_Header(VERSION, sorted(lossy_topics))).decode()
+    return _ENCODER.encode(_Header(VERSION, sorted(lossy_topics), dict(overlaps_s))).decode()
 
 
-def line_of(call: Send | Poll) -> str:
-    """A poll; a send that ended, or that has not yet."""
+def line_of(call: Call) -> str:
+    """A call; a send or a commit that ended, or that has not yet."""
     return _ENCODER.encode(call).decode()
 
 
-def end_line(send: Send) -> str:
-    """The end of a send that was written before it ended."""
-    end = _End(send.number, send.outcome, send.ended_s, send.offset, send.reason)
+def end_line(call: Send | Commit) -> str:
+    """The end of a send or a commit that was written before it ended."""
+    offset = call.offset if isinstance(call, Send) else None
+    end = _End(call.number, call.outcome, call.ended_s, offset, call.reason)
     return _ENCODER.encode(end).decode()
+
+
+def call_of(line: bytes | str) -> Call:
+    """Parse a line of `line_of`. Errors: `HistoryFormatError`."""
+    return _decode(_ANY_CALL, line)
 
 
 # Reading
@@ -95,8 +118,8 @@ class _Reader:
         self.history = History()
         self.has_header = False
         self._values: set[bytes] = set()
-        self._open: dict[int, Send] = {}
-        """By number: sends that had not ended when they were written."""
+        self._open: dict[int, Send | Commit] = {}
+        """By number: sends and commits that had not ended when they were written."""
 
     def take(self, line: bytes | str) -> None:
         """Read a line that is not empty."""
@@ -108,33 +131,44 @@ class _Reader:
             self._end(call)
             return
         call.process, call.topic = intern(call.process), intern(call.topic)
-        if isinstance(call, Send):
-            self._add(call)
-        else:
-            _check_times(call.invoked_s, call.ended_s)
-            self.history.polls.append(call)
+        self._check(call)
+        self.history.add(call)
 
     def _begin(self, header: _Header) -> None:
         if header.version != VERSION:
             raise HistoryFormatError(f"version is {header.version}, only {VERSION} is known")
         self.history.lossy_topics, self.has_header = set(header.lossy_topics), True
+        self.history.overlaps_s = header.overlaps_s
 
-    def _add(self, send: Send) -> None:
-        _check_ending(send)
-        if send.value in self._values:
-            raise HistoryFormatError("another send has the same value")
-        self._values.add(send.value)
-        if send.ended_s is None and self._open.setdefault(send.number, send) is not send:
-            raise HistoryFormatError("another send without an end has the same number")
-        self.history.sends.append(send)
+    def _check(self, call: Call) -> None:
+        match call:
+            case Send():
+                _check_ending(call)
+                if call.value in self._values:
+                    raise HistoryFormatError("another send has the same value")
+                self._values.add(call.value)
+                self._note_open(call)
+            case Commit():
+                _check_ending(call)
+                self._note_open(call)
+            case Poll() | Committed():
+                _check_times(call.invoked_s, call.ended_s)
+            case Assignment():
+                pass
+
+    def _note_open(self, call: Send | Commit) -> None:
+        if call.ended_s is None and self._open.setdefault(call.number, call) is not call:
+            kind = "send" if isinstance(call, Send) else "commit"
+            raise HistoryFormatError(f"another {kind} without an end has the same number")
 
     def _end(self, end: _End) -> None:
-        send = self._open.pop(end.number, None)
-        if send is None:
-            raise HistoryFormatError("no send of this number is without an end")
-        send.ended_s, send.outcome = end.ended_s, end.outcome
-        send.offset, send.reason = end.offset, end.reason
-        _check_ending(send)
+        call = self._open.pop(end.number, None)
+        if call is None:
+            raise HistoryFormatError("no send of this number, or commit, is without an end")
+        call.ended_s, call.outcome, call.reason = end.ended_s, end.outcome, end.reason
+        if isinstance(call, Send):
+            call.offset = end.offset
+        _check_ending(call)
 
 
 def _decode(decoder: msgspec.json.Decoder[T], line: bytes | str) -> T:
@@ -146,12 +180,12 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes | str) -> T:
         raise HistoryFormatError(f"not JSON: {error}") from None
 
 
-def _check_ending(send: Send) -> None:
-    send.reason = intern(send.reason)
-    if send.ended_s is not None:
-        _check_times(send.invoked_s, send.ended_s)
-    elif send.outcome != "unknown":
-        raise HistoryFormatError(f"ended_s is missing, though the outcome is {send.outcome}")
+def _check_ending(call: Send | Commit) -> None:
+    call.reason = intern(call.reason)
+    if call.ended_s is not None:
+        _check_times(call.invoked_s, call.ended_s)
+    elif call.outcome != "unknown":
+        raise HistoryFormatError(f"ended_s is missing, though the outcome is {call.outcome}")
 
 
 def _check_times(invoked_s: float, ended_s: float) -> None:

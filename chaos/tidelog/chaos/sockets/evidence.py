@@ -23,6 +23,7 @@ from tidelog.core.provenance import checked_out_commit, machine
 from tidelog.history.checks.availability import longest_silence_s
 from tidelog.history.checks.complaint import Complaint
 from tidelog.history.checks.delivery import judge
+from tidelog.history.history import began_s
 from tidelog.history.history_lines import line_of
 
 ANOMALIES_MAX = 200
@@ -93,7 +94,7 @@ class Evidence:
             self.report(FAILED, "not everything was read at the end")
         for complaint in self._complaints:
             lines = tuple(line_of(call) for call in complaint.operations)
-            at_s = max((call.invoked_s for call in complaint.operations), default=None)
+            at_s = max(map(began_s, complaint.operations), default=None)
             self._add(Anomaly(complaint.kind, complaint.what, at_s, lines))
 
     async def judge_files(self) -> None:

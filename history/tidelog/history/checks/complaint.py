@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.history.history import Poll, Send
+from tidelog.history.history import Assignment, Call, Committed, Poll
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Complaint:
 
     kind: str
     what: str
-    operations: tuple[Send | Poll, ...]
+    operations: tuple[Call, ...]
     """The calls that cannot all have happened so, were the promise kept."""
 
     def __str__(self) -> str:
@@ -24,8 +24,14 @@ class Complaint:
         return f"{self.kind}: {self.what} [{proof}]"
 
 
-def _show(call: Send | Poll) -> str:
-    if isinstance(call, Poll):
-        return f"poll {call.number} of {call.process}"
+def _show(call: Call) -> str:
+    match call:
+        case Poll():
+            return f"poll {call.number} of {call.process}"
+        case Committed():
+            return f"look-up {call.number} of {call.process}: {call.offset}"
+        case Assignment():
+            return f"{call.change} {call.number} of {call.process} at {call.at_s:g}"
     at = "" if call.offset is None else f" at {call.offset}"
-    return f"send {call.number} of {call.process}: {call.outcome}{at}"
+    kind = type(call).__name__.lower()
+    return f"{kind} {call.number} of {call.process}: {call.outcome}{at}"

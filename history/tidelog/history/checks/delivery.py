@@ -19,6 +19,14 @@ from operator import attrgetter
 
 from tidelog.history.checks.complaint import Complaint
 from tidelog.history.checks.evidence import Evidence
+from tidelog.history.checks.group_offsets import (
+    commits_ahead,
+    lost_commits,
+    not_handed_out,
+    refused_commits,
+    stale_commits,
+)
+from tidelog.history.checks.groups import epochs_back, handed_out_after, two_owners
 from tidelog.history.checks.identities import (
     duplicates,
     failed_writes_read,
@@ -53,6 +61,14 @@ CHECKS: dict[str, Check] = {
     "nonmonotonic-poll": nonmonotonic_polls,
     "nonmonotonic-send": nonmonotonic_sends,
     "realtime-order": realtime_order,
+    "two-owners": two_owners,
+    "handed-out-after": handed_out_after,
+    "epoch-back": epochs_back,
+    "commit-lost": lost_commits,
+    "refused-commit": refused_commits,
+    "stale-commit": stale_commits,
+    "commit-ahead": commits_ahead,
+    "not-handed-out": not_handed_out,
 }
 """By the kind of its complaints."""
 
@@ -83,7 +99,7 @@ def _counts(evidence: Evidence, *, overtaken: int) -> dict[str, int]:
     history = evidence.history
     outcomes = Counter(map(attrgetter("outcome"), history.sends))
     return {
-        "operations": len(history.sends) + len(history.polls),
+        "operations": len(history.sends) + len(history.polls) + len(history.commits),
         "acknowledged": outcomes["ok"],
         "failed": outcomes["fail"],
         "unknown": outcomes["unknown"],
@@ -91,6 +107,9 @@ def _counts(evidence: Evidence, *, overtaken: int) -> dict[str, int]:
         **_losses(evidence),
         "duplicated": sum(1 for _ in stored_again(evidence)),
         "reordered": len(sends_out_of_order(evidence)) + overtaken,
+        "commits": sum(one.outcome == "ok" for one in history.commits),
+        "commits_refused": sum(one.outcome == "fail" for one in history.commits),
+        "handed_out_again": evidence.groups.count_repeats(),
         "worst_lag_ms": round(worst_lag_s(evidence) * 1000),
     }
 

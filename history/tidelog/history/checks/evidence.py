@@ -16,6 +16,7 @@ from math import inf
 from operator import attrgetter
 from typing import NamedTuple
 
+from tidelog.history.checks.group_evidence import GroupEvidence
 from tidelog.history.history import ACKS_ALL, History, Poll, Send
 
 
@@ -144,8 +145,9 @@ class Partition:
         found: list[tuple[int, int, tuple[Poll, ...]]] = []
         last: dict[tuple[str, bool], tuple[int, Poll]] = {}
         for poll in self.polls:
+            # A member begins elsewhere after each assignment: `group_evidence` follows those.
             reader = poll.process, poll.is_final
-            before, expected = last.get(reader), poll.position
+            before, expected = None if poll.group else last.get(reader), poll.position
             if before is not None and before[0] != expected and not self._may_move(poll, before[0]):
                 found.append((before[0], expected, (before[1], poll)))
             for offset, _ in poll.records:
@@ -221,6 +223,11 @@ class Evidence:
             if (send := partition.writers.get(value)) is not None:
                 return send
         return None
+
+    @cached_property
+    def groups(self) -> GroupEvidence:
+        """The calls of consumer groups."""
+        return GroupEvidence(self.history)
 
     @cached_property
     def began_s(self) -> dict[tuple[str, int], float]:

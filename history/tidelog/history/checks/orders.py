@@ -58,15 +58,16 @@ def worst_lag_s(evidence: Evidence) -> float:
 
 def _polls_out_of_order(evidence: Evidence) -> Iterator[Complaint]:
     for partition in evidence.partitions.values():
-        for expected, offset, calls in partition.moves:
-            yield _misread(partition, expected, offset, calls)
+        for move in partition.moves:
+            yield _misread(partition.name, *move)
+    for shared in evidence.groups.partitions.values():
+        for move in shared.moves():
+            yield _misread(shared.place, *move)
 
 
-def _misread(
-    partition: Partition, expected: int, offset: int, calls: tuple[Poll, ...]
-) -> Complaint:
+def _misread(place: str, expected: int, offset: int, calls: tuple[Poll, ...]) -> Complaint:
     kind = "poll-skip" if offset > expected else "nonmonotonic-poll"
-    what = f"{calls[-1].process} went to {partition.name}/{offset} from {expected}"
+    what = f"{calls[-1].process} went to {place}/{offset} from {expected}"
     return Complaint(kind, what, calls)
 
 
@@ -107,6 +108,8 @@ def _lags_s(partition: Partition) -> Iterator[float]:
     ends_s = [inf if send.ended_s is None else send.ended_s for send in reversed(known)]
     since_s = list(accumulate(ends_s, min))[::-1]
     for poll in partition.polls:
+        if poll.group:
+            continue  # it reads again what was not committed
         end = poll.records[-1][0] + 1 if poll.records else poll.position
         at = bisect_left(offsets, end)
         if at < len(offsets):
