@@ -7,6 +7,10 @@
     consumer_member       one member, and its way to its target assignment
     consumer_heartbeats   decisions on members' heartbeats, and on members whose time is over
     consumer_sessions     who is alive, and what each was sent
+    classic_group         a group of the classic protocol: generations, who leads one, votes
+    classic_messages      its requests and answers, in no protocol's encoding
+    classic_requests      decisions on them: join, sync, heartbeat, leave
+    classic_rebalances    steps from one generation to the next, and whose time is over
     target_assignments    a group's target assignment, made by an assignor in slices
     group_journal         what decisions did, in events for the journal
       group_facts           facts of a group, compared before and after
