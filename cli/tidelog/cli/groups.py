@@ -1,4 +1,4 @@
-"""`tidelog groups list | describe | delete | delete-offsets | reset-offsets`."""
+"""`tidelog groups list | describe | delete | delete-offsets | reset-offsets | log`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 from tidelog.cli.bootstrap import bootstrap_option
 from tidelog.cli.connection import ask, echo_json, echo_results, json_lines_option, json_option
+from tidelog.cli.group_log import group_log
 from tidelog.cli.group_resets import reset_offsets
 from tidelog.cli.group_views import describe_group, described
 from tidelog.cli.table import echo_table
@@ -28,6 +29,7 @@ def groups() -> None:
 
 
 groups.add_command(reset_offsets)
+groups.add_command(group_log)
 
 
 @groups.command(name="list")

@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import click
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 
 from tidelog.cli.dump_files import Source
+from tidelog.cli.plain_messages import fields_as_text, to_plain
 from tidelog.raft.durable_state import REGULAR
 from tidelog.raft.snapshot_file import SnapshotKind, parse_name, read_snapshot
 from tidelog.raft.wal import FILE_NAME as WAL_FILE
@@ -48,8 +48,7 @@ class LogLine:
     def as_text(self) -> str:
         """The line as text for people."""
         where = " snapshot" if self.in_snapshot else ""
-        fields = "".join(f" {name}={_text(value)}" for name, value in self.record.items())
-        return f"{self.index:>8} term {self.term}{where} {self.type}{fields}"
+        return f"{self.index:>8} term {self.term}{where} {self.type}{fields_as_text(self.record)}"
 
 
 def batch_lines(batch: MetadataBatch, *, index: int, term: int) -> Iterator[LogLine]:
@@ -150,36 +149,4 @@ def _typed(record: MetadataRecord, *, in_snapshot: bool) -> tuple[str, bool]:
 
 def _content(record: MetadataRecord) -> Mapping[str, object]:
     kind = record.WhichOneof("record")
-    return _to_plain(getattr(record, kind)) if kind else {}
-
-
-def _to_plain(message: Message) -> dict[str, object]:
-    """The fields that are present, by their names in the .proto; bytes as hex."""
-    return {
-        field.name: _value(field, getattr(message, field.name))
-        for field in message.DESCRIPTOR.fields
-        if not field.has_presence or message.HasField(field.name)
-    }
-
-
-def _value(field: Any, value: object) -> object:  # protobuf has two types of descriptors
-    if field.message_type is not None and field.message_type.GetOptions().map_entry:
-        return dict(value)  # type: ignore[call-overload]  # a map is a Mapping
-    if field.is_repeated:
-        return [_single(field, one) for one in value]  # type: ignore[attr-defined]  # is a list
-    return _single(field, value)
-
-
-def _single(field: Any, value: object) -> object:  # as above
-    if isinstance(value, Message):
-        return _to_plain(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if field.enum_type is not None:
-        return field.enum_type.values_by_number[value].name
-    return value
-
-
-def _text(value: object) -> str:
-    is_word = isinstance(value, str) and value and value.isprintable() and " " not in value
-    return str(value) if is_word else json.dumps(value)
+    return to_plain(getattr(record, kind)) if kind else {}
