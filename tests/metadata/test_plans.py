@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidelog.core.errors import InvariantError
+from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.metadata.controller import Controller
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.delta import speculate
@@ -69,6 +70,15 @@ def partitions_in(decision: Decision[object]) -> int:
 
 def counts_of(world: World) -> list[int]:
     return [len(topic.partitions) for topic in world.image.topics.values()]
+
+
+def test_an_internal_topic_is_there_with_all_its_partitions_or_not_at_all(started: World) -> None:
+    """Its partition of a group is told by their number."""
+    topic = NewTopic(name=OFFSETS_TOPIC, partitions=3 * ROOM, replication_factor=3)
+    request = CreateTopicsRequest(topics=[topic], internal_topic=True, command_id=ID)
+    (only,) = slices(started, request)
+    assert partitions_in(only) == 3 * ROOM
+    assert counts_of(started) == [3 * ROOM]
 
 
 def test_no_batch_of_a_plan_holds_more_partitions_than_the_config_says(started: World) -> None:

@@ -87,6 +87,9 @@ def create_topics(
             if not request.internal_topic:
                 check_not_internal(topic.name, "its creation")
             planned = creation.plan(topic)
+            if request.internal_topic:
+                # Which partition holds a group depends on their number: nobody may see a part.
+                part.room = max(part.room, planned.partitions)
         except TidelogError as error:
             response.topics.add(name=topic.name, error=wire_error(error))
             continue

@@ -19,8 +19,9 @@ class GroupConfig:
 
     offsets_topic_num_partitions: int = declare(
         50,
-        whole_number(1, 10_000),
-        "Partitions of __consumer_offsets, when it is created; a group's coordinator leads one.",
+        whole_number(1, 1_000),
+        "Partitions of __consumer_offsets, when it is created, all in one batch of the metadata; "
+        "a group's coordinator leads one.",
     )
     offsets_topic_replication_factor: int = declare(
         3,
