@@ -44,6 +44,24 @@ def test_a_static_member_comes_back_under_another_id_to_its_partitions(
     assert refusal(coordinator, Heartbeat("a", 2, instance_id="desk")) == "FENCED_INSTANCE_ID"
 
 
+def test_one_that_comes_back_gets_its_new_target_and_has_nothing_to_let_go_of(
+    coordinator: Coordinator,
+) -> None:
+    coordinator.ask(joining("a", "desk"))
+    coordinator.assign(a=ALL)
+    pushed(coordinator, "a")
+    coordinator.ask(Heartbeat("a", AWAY, instance_id="desk"))
+    coordinator.ask(joining("b"))
+    coordinator.assign(a=orders(0, 1), b=orders(2, 3))
+    for number, member_id in enumerate(("a", "z")):
+        reply = coordinator.ask(joining(member_id, "desk", sequence=10 + number))
+        assert reply.epoch == coordinator.group.state.assignment_epoch
+        assert reply.assignment == orders(0, 1)
+        assert coordinator.group.members[member_id].revoking == NOTHING
+        assert coordinator.group.holder((ORDERS, 3)) is None
+        coordinator.ask(Heartbeat(member_id, AWAY, instance_id="desk", sequence=20))
+
+
 def test_one_that_comes_back_while_an_assignment_is_made_gets_the_next_one(
     coordinator: Coordinator,
 ) -> None:

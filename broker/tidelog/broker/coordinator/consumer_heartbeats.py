@@ -155,7 +155,8 @@ class ConsumerHeartbeats:
 
     def _confirmed(self, member: Member, request: Heartbeat) -> Member:
         if request.epoch == JOINING:
-            return replace(member, revoking=NOTHING)  # it owns nothing
+            # It owns nothing, so there is nothing to let go of; what is still its is given anew.
+            return replace(member, assigned=member.assigned & member.target, revoking=NOTHING)
         if self._sessions.knows(member, request.version):
             return confirm(member, request.owned)
         return member
