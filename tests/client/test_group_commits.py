@@ -37,6 +37,7 @@ from tidelog.client.errors import (
     UnsupportedAssignorError,
 )
 from tidelog.core.internal_topics import OFFSETS_TOPIC
+from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.asyncio
 
@@ -140,6 +141,33 @@ async def test_a_commit_does_not_outlive_the_membership_it_was_made_in(
         with pytest.raises(CommitFailedError):
             await reader.commit({("orders", 0): 4})
         assert await GroupCalls(cluster).committed() == {}
+
+
+@pytest.mark.parametrize("code", [common_pb2.NOT_COORDINATOR, common_pb2.REQUEST_TIMED_OUT])
+async def test_no_attempt_of_a_commit_outlives_the_membership(
+    cluster: RealCluster, code: Any
+) -> None:
+    """One that joined again may have its old epoch, under which the coordinator would take it."""
+    async with consumer(cluster, enable_auto_commit=False) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        await reader.commit({("orders", 0): 3})
+        group: Any = reader._group
+        membership = group._membership
+        epoch = membership.epoch
+
+        def lose(method: str, answer: Any) -> None:
+            if method == "OffsetCommit":
+                answer.error.code = code
+                membership.lose()
+                membership.epoch = epoch  # it has joined again meanwhile
+
+        cluster.spoil = lose
+        reader.commit_soon({("orders", 0): 3})
+        with pytest.raises(CommitFailedError):
+            await reader.commit({("orders", 0): 4})
+        assert len(cluster.requests("OffsetCommit")) == 2
+        assert await GroupCalls(cluster).committed() == {("orders", 0): 3}
 
 
 async def test_a_consumer_that_assigns_its_partitions_commits_to_an_empty_group(

@@ -159,6 +159,15 @@ def test_a_commit_that_a_later_one_has_overtaken_is_refused(shards: Shards) -> N
     assert shards.commit(1, committer=part) == ["NONE"]  # another part of the same request
 
 
+def test_a_commit_of_before_a_member_joined_again_is_refused(shards: Shards) -> None:
+    """It may have its old epoch; what it committed then is of partitions that it had lost."""
+    epoch = shards.settled().epoch
+    assert shards.ask(joining(sequence=5)).epoch == epoch
+    late = Committer("a", epoch, None, 4)
+    assert shards.commit(0, committer=late) == ["STALE_MEMBER_EPOCH"]
+    assert shards.commit(0, committer=Committer("a", epoch, None, 6)) == ["NONE"]
+
+
 def test_a_fenced_member_does_not_commit(shards: Shards) -> None:
     epoch = shards.settled().epoch
     shards.shard.groups["g"].sessions.fence("a")

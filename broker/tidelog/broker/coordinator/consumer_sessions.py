@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
-from tidelog.broker.coordinator.consumer_member import NOTHING, Member, Partitions
+from tidelog.broker.coordinator.consumer_member import JOINING, NOTHING, Member, Partitions
 
 ENDED_KEPT = 500
 """Members that are gone and whose late requests are still refused, of each group."""
@@ -31,7 +31,7 @@ class Session:
     sequence: int = 0
     """Highest number of a request."""
     commit_sequence: int = 0
-    """Highest number of a commit."""
+    """Highest number of a commit, or of the request by which the member joined."""
     revoking: Partitions = NOTHING
     """Partitions that the member had to let go of at the last look."""
     revoking_since_ms: int = 0
@@ -74,6 +74,9 @@ class ConsumerSessions:
         session.epoch, session.end_cause = epoch, ""
         session.heard_ms, session.is_fenced, session.disconnected_ms = now_ms, False, None
         session.sequence = max(session.sequence, sequence)
+        if epoch == JOINING:
+            # What it asked to commit before is of partitions that it has lost.
+            session.commit_sequence = max(session.commit_sequence, sequence)
 
     def note_commit(self, member_id: str, sequence: int) -> bool:
         """Note the number of a commit; False if that of an earlier one is higher.

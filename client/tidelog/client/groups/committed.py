@@ -51,7 +51,9 @@ class Found(NamedTuple):
 class Turn:
     """Place of a commit among those of one consumer."""
 
-    def __init__(self, before: asyncio.Future[None] | None) -> None:
+    def __init__(self, before: asyncio.Future[None] | None, incarnation: int) -> None:
+        self.incarnation = incarnation
+        """Incarnation of the membership at the call; a later one has lost the partitions."""
         self._before = before
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -93,11 +95,10 @@ class CommittedOffsets:
         self._membership = membership
         self._is_subscribed = is_subscribed
         self._last: asyncio.Future[None] | None = None
-        self._sequence = 0
 
     def take_turn(self) -> Turn:
         """Take the place after all commits that were called for before; `commit` gives it back."""
-        turn = Turn(self._last)
+        turn = Turn(self._last, self._membership.incarnation)
         self._last = turn.ended
         return turn
 
@@ -119,27 +120,29 @@ class CommittedOffsets:
             listed = list(offsets.items())
             for first in range(0, len(listed), PARTITIONS_MAX):
                 part = dict(listed[first : first + PARTITIONS_MAX])
-                await self._commit(part, topic_ids, timeout_ms=timeout_ms)
+                await self._commit(part, topic_ids, turn.incarnation, timeout_ms=timeout_ms)
 
     async def _commit(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         topic_ids: Mapping[TopicPartition, bytes],
+        incarnation: int,
         *,
         timeout_ms: int,
     ) -> None:
         clock, membership = self._calls.routing.clock, self._membership
         deadline_ms = clock.monotonic_ms() + timeout_ms
-        incarnation = membership.incarnation
         while True:
-            if membership.incarnation != incarnation:
-                raise CommitFailedError("the member was fenced: its partitions are not its own now")
             request = self._request(offsets, topic_ids)
             left_ms = max(1, deadline_ms - clock.monotonic_ms())
 
             def make(request: OffsetCommitRequest = request) -> OffsetCommitRequest:
-                self._sequence += 1
-                request.sequence = self._sequence
+                # Before each attempt: one that joined again meanwhile may have its old epoch.
+                if membership.incarnation != incarnation:
+                    raise CommitFailedError(
+                        "the member was fenced: its partitions are not its own now"
+                    )
+                request.sequence = membership.next_number()
                 return request
 
             response = await self._calls.call(OFFSET_COMMIT, make, timeout_ms=left_ms)

@@ -98,9 +98,14 @@ class Membership:
         """Make the request that ends the membership; a static member's lets it come back."""
         return self._request(LEAVING if self.instance_id is None else AWAY, now_ms)
 
-    def _request(self, epoch: int, now_ms: int) -> ConsumerGroupHeartbeatRequest:
+    def next_number(self) -> int:
+        """Number the member's next request, heartbeat or commit."""
         self._sequence += 1
-        self._sent_ms[self._sequence] = now_ms
+        return self._sequence
+
+    def _request(self, epoch: int, now_ms: int) -> ConsumerGroupHeartbeatRequest:
+        sequence = self.next_number()
+        self._sent_ms[sequence] = now_ms
         while len(self._sent_ms) > UNANSWERED_MAX:
             del self._sent_ms[next(iter(self._sent_ms))]
         return ConsumerGroupHeartbeatRequest(
@@ -108,7 +113,7 @@ class Membership:
             member_id=self.member_id,
             member_epoch=epoch,
             instance_id=self.instance_id,
-            sequence=self._sequence,
+            sequence=sequence,
             assignment_version=self.version,
         )
 
