@@ -69,6 +69,7 @@ UNDERSTOOD = {
     ("CONTRIBUTING.md", "make setup"): "makes the environment that tests run in",
     ("README.md", "make cluster"): _CLUSTER,
     ("docs/BENCHMARKS.md", "make bench"): _BENCH,
+    ("docs/BENCHMARKS.md", "make bench NAMES=groups"): _BENCH,
     ("docs/BENCHMARKS.md", "make bench NAMES=spark"): _BENCH,
     ("docs/MUTANTS.md", "tidelog sim mutants --suite raft"): _SIM,
     ("docs/MUTANTS.md", "make chaos-mutants"): _CHAOS,

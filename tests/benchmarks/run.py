@@ -8,6 +8,7 @@ One JSON line a figure. Each starts the nodes that it needs.
     partitions 1,000 partitions RF 3 in a cluster of its own: created to a record on each, memory
     many       5,000 partitions in one CreateTopics, 3,000 at rest, restarted and beside six,
                one-record batches to 300: many_bench.py runs parts of it
+    groups     consumer groups and committed offsets: groups_bench.py runs parts of it, and a peer's
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
     check      `tidelog check` on histories of growing size: check_bench.py takes other sizes
     arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
@@ -28,6 +29,7 @@ from typing import Any
 from tests.benchmarks.arrow_bench import arrow_figures
 from tests.benchmarks.check_bench import check_figures
 from tests.benchmarks.failover_bench import failover_figures
+from tests.benchmarks.groups_bench import groups_figures
 from tests.benchmarks.log_bench import log_figures
 from tests.benchmarks.many_bench import many_figures
 from tests.benchmarks.partitions_bench import partition_figures
@@ -44,6 +46,7 @@ def main() -> None:
         "failover": failover_figures,
         "spark": lambda runs: spark_figures(Amounts(rounds=runs), peer=options.peer),
         "log": log_figures,
+        "groups": groups_figures,
         "quorum": quorum_figures,
         "partitions": partition_figures,
         "many": many_figures,
