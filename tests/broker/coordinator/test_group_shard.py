@@ -16,11 +16,12 @@ from tests.broker.coordinator.consumer_groups import (
 )
 
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
+from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
 from tidelog.broker.coordinator.consumer_member import AWAY, LEAVING
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode, encode
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.broker.coordinator.group_shard import Committer, GroupShard
+from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import CommittedOffset, TopicPartition
 from tidelog.core.errors import KafkaError, code_name

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidelog.broker.coordinator.classic_messages import ClassicLimits
 from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, MAX_I32, text, whole_number
 
@@ -78,6 +79,26 @@ class GroupConfig:
         whole_number(100, DAY_MS),
         "Interval at which a coordinator looks up the lag of its groups, for metrics.",
     )
+    group_min_session_timeout_ms: int = declare(
+        6_000,
+        whole_number(100, DAY_MS),
+        "Shortest session timeout that a member of the classic protocol may ask for.",
+    )
+    group_max_session_timeout_ms: int = declare(
+        1_800_000,
+        whole_number(100, DAY_MS),
+        "Longest session timeout that such a member may ask for.",
+    )
+    group_initial_rebalance_delay_ms: int = declare(
+        3_000,
+        whole_number(0, DAY_MS),
+        "Time that an empty group of the classic protocol waits for further members.",
+    )
+    group_max_size: int = declare(
+        10_000, whole_number(1, 1_000_000), "Maximum members of a group of the classic protocol."
+    )
+    group_record_bytes_max: int = 1_000_000
+    """Maximum bytes of a classic group's record, with all its members: it has to fit one batch."""
     groups_max: int = 100_000
     """Maximum groups of one partition of the internal topic; further ones are refused."""
     group_offsets_max: int = 50_000
@@ -87,6 +108,17 @@ class GroupConfig:
     def assignor_names(self) -> list[str]:
         """Names of the coordinator's assignors, the default first."""
         return [name.strip() for name in self.group_consumer_assignors.split(",")]
+
+    @property
+    def classic_limits(self) -> ClassicLimits:
+        """Bounds of groups of the classic protocol."""
+        return ClassicLimits(
+            size_max=self.group_max_size,
+            record_bytes_max=self.group_record_bytes_max,
+            initial_rebalance_delay_ms=self.group_initial_rebalance_delay_ms,
+            session_timeout_min_ms=self.group_min_session_timeout_ms,
+            session_timeout_max_ms=self.group_max_session_timeout_ms,
+        )
 
     @property
     def retention_ms(self) -> int:

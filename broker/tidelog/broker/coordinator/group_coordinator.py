@@ -15,14 +15,16 @@ import structlog
 
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.assignors.validated import InvalidAssignmentError
+from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, HeartbeatDecision, Reply
+from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_key import check_group_id, partition_of
 from tidelog.broker.coordinator.group_lag import GroupLag
 from tidelog.broker.coordinator.group_metrics import GroupMetrics
-from tidelog.broker.coordinator.group_shard import Committer, GroupShard, LiveGroup
+from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.image_topics import ImageTopics
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
 from tidelog.broker.coordinator.moment import Moment
@@ -112,10 +114,11 @@ class GroupCoordinator:
 
     def stats(self) -> Mapping[str, float]:
         """Metrics: counters since the start, and current values."""
-        groups = [live for one in self.runtime.active() for live in one.shard.groups.values()]
+        shards = [one.shard for one in self.runtime.active()]
+        groups = [group for one in shards for group in one.memberships]
         return {
             "groups": len(groups),
-            "group_members": sum(len(live.state.members) for live in groups),
+            "group_members": sum(one.member_count for one in groups),
             "group_member_streams": len(self.streams),
             "group_commits": self.commits,
             "group_partition_loads": self.runtime.loads,

@@ -1,6 +1,6 @@
 """Groups and committed offsets of one partition of `__consumer_offsets`: the core.
 
-    heartbeat, commit, delete_…     decide: records to append, and the answer once they are there
+    heartbeat, join, commit, delete_…  decide: records to append, and the answer once they are there
     expire, follow_topics, retain   decide without a request: time has passed, topics have changed
     replay                          changes the state; nothing else does
     fetch_…, list, describe         read what was replayed
@@ -14,22 +14,25 @@ Kafka's GroupCoordinatorShard, KIP-848.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import TypeVar, cast
 
 from tidelog.broker.coordinator.assignors.interface import Assignor
-from tidelog.broker.coordinator.consumer_group import ConsumerGroup
-from tidelog.broker.coordinator.consumer_heartbeats import (
-    ConsumerHeartbeats,
-    Heartbeat,
-    HeartbeatDecision,
-    HeartbeatLimits,
-)
+from tidelog.broker.coordinator.classic_groups import ClassicGroups
+from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
+from tidelog.broker.coordinator.classic_messages import ClassicStep, JoinRequest, Ticket
+from tidelog.broker.coordinator.classic_record import Recorded
+from tidelog.broker.coordinator.committer import Committer, Membership
+from tidelog.broker.coordinator.consumer_group import FIRST_EPOCH
+from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, HeartbeatDecision
+from tidelog.broker.coordinator.consumer_live_group import LiveGroup, unknown_member
 from tidelog.broker.coordinator.consumer_member import JOINING
-from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_key import check_group_id
+from tidelog.broker.coordinator.group_states import CLASSIC, CONSUMER
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import (
     CommittedOffset,
@@ -42,62 +45,20 @@ from tidelog.broker.coordinator.offsets import (
 )
 from tidelog.broker.coordinator.target_assignments import TargetAssignment
 from tidelog.core.errors import (
-    FencedInstanceIdError,
-    FencedMemberEpochError,
     GroupIdNotFoundError,
     GroupMaxSizeReachedError,
+    InconsistentGroupProtocolError,
     NonEmptyGroupError,
-    StaleMemberEpochError,
-    UnknownMemberIdError,
 )
 from tidelog.v1.coordinator_records_pb2 import (
+    ClassicGroupValue,
     CoordinatorKey,
     GroupMemberValue,
     GroupValue,
     OffsetCommitValue,
 )
 
-NOBODY_EPOCH = -1
-"""Epoch of a commit without membership."""
-
-
-class Committer(NamedTuple):
-    """Sender of a commit or of a fetch of committed offsets, by its own words."""
-
-    member_id: str = ""
-    epoch: int = NOBODY_EPOCH
-    instance_id: str | None = None
-    sequence: int = 0
-    """Number of a commit among the member's; 0: not numbered."""
-
-    @property
-    def is_nobody(self) -> bool:
-        """True for a request without membership, as of a tool."""
-        return not self.member_id and self.epoch < 0
-
-
-class LiveGroup:
-    """A group of the consumer protocol, with its sessions, which are in memory only."""
-
-    def __init__(
-        self,
-        group_id: str,
-        *,
-        config: GroupConfig,
-        topics: Topics,
-        assignors: Sequence[str],
-        first_version: int,
-    ) -> None:
-        self.state = ConsumerGroup(group_id)
-        self.sessions = ConsumerSessions(
-            session_timeout_ms=config.group_consumer_session_timeout_ms,
-            disconnect_grace_ms=config.group_consumer_disconnect_grace_ms,
-            first_version=first_version,
-        )
-        limits = HeartbeatLimits(config.group_consumer_max_size, assignors)
-        self.heartbeats = ConsumerHeartbeats(self.state, self.sessions, topics, limits)
-        self.assigned_ms = 0
-        """Time of the last assignment, by the clock that only rises; 0: there was none."""
+Former = TypeVar("Former", LiveGroup, LiveClassicGroup)
 
 
 class GroupShard:
@@ -113,11 +74,13 @@ class GroupShard:
     ) -> None:
         self._config = config
         self._assignors = assignors
-        self._topics = topics
+        self.topics = topics
         # No other coordinator of a group has had these numbers.
         self._first_version = leader_epoch << 32
         self.offsets = CommittedOffsets(metadata_bytes_max=config.offset_metadata_max_bytes)
         self.groups: dict[str, LiveGroup] = {}
+        """Groups of the consumer protocol."""
+        self.classic = ClassicGroups(config.classic_limits)
         self._topics_seen: object = None
 
     # Change
@@ -132,10 +95,15 @@ class GroupShard:
             self._replay_group(record)
         elif kind == "member":
             self._replay_member(record.key, cast("GroupMemberValue | None", record.value))
+        elif kind == "classic_group":
+            self._replay_classic(record)
 
     def _replay_group(self, record: CoordinatorRecord) -> None:
         group_id = record.key.group.group_id
         live = self._live(group_id)
+        if record.value is not None:
+            # A record of one protocol ends the group of the other, which had no members.
+            self.classic.by_id.pop(group_id, None)
         live.state.replay_group(cast("GroupValue | None", record.value))
         if record.value is None and not live.state.members:
             del self.groups[group_id]
@@ -148,19 +116,26 @@ class GroupShard:
         if value is None:
             live.sessions.end(key.member.member_id)
 
+    def _replay_classic(self, record: CoordinatorRecord) -> None:
+        group_id = record.key.classic_group.group_id
+        self.classic.replay(group_id, cast("ClassicGroupValue | None", record.value))
+        if record.value is not None:
+            self.groups.pop(group_id, None)
+
     def _live(self, group_id: str) -> LiveGroup:
         live = self.groups.get(group_id)
         if live is None:
             live = self.groups[group_id] = self._new(group_id)
         return live
 
-    def _new(self, group_id: str) -> LiveGroup:
+    def _new(self, group_id: str, *, after: int = 0) -> LiveGroup:
         return LiveGroup(
             group_id,
             config=self._config,
-            topics=self._topics,
+            topics=self.topics,
             assignors=list(self._assignors),
             first_version=self._first_version,
+            first_epoch=max(FIRST_EPOCH, after),
         )
 
     # Members
@@ -168,20 +143,56 @@ class GroupShard:
     def heartbeat(self, group_id: str, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         """Decide a heartbeat of the consumer protocol. Raises `KafkaError`; nothing has changed."""
         check_group_id(group_id)
+        former = self._former(self.classic.by_id, group_id, CLASSIC)
         live = self.groups.get(group_id)
         if live is None:
             if request.epoch == JOINING:
                 self._check_room(group_id)
-            live = self._new(group_id)
+            live = self._new(group_id, after=0 if former is None else former.state.generation)
         decision = live.heartbeats.decide(request, now)
         if decision.records:
             # With the session that the decision began.
             self.groups.setdefault(group_id, live)
+        if decision.records and former is not None:
+            decision.records[:0] = former.delete()
         return decision
+
+    def join(
+        self, group_id: str, request: JoinRequest, *, ticket: Ticket, fresh_id: str, now: Moment
+    ) -> ClassicStep:
+        """Decide a join of the classic protocol, see `ClassicRequests`."""
+        check_group_id(group_id)
+        former = self._former(self.groups, group_id, CONSUMER)
+        if group_id not in self.classic.by_id:
+            self._check_room(group_id)
+        first = Recorded(generation=0 if former is None else former.state.state.epoch)
+        step = self.classic.join(
+            group_id, request, ticket=ticket, fresh_id=fresh_id, now=now, first=first
+        )
+        if former is not None:
+            # A generation of nobody: what follows has a higher number than the epochs before.
+            live = self.classic.by_id[group_id].state
+            record = live.record(replace(live.recorded, since_ms=now.wall_ms))
+            step.records[:0] = [*former.delete(), record]
+        return step
+
+    def _former(self, groups: Mapping[str, Former], group_id: str, protocol: str) -> Former | None:
+        """Find the group of the other protocol that becomes one of this, since it is empty.
+
+        Raises `InconsistentGroupProtocolError` if it has members.
+        """
+        former = groups.get(group_id)
+        if former is not None and former.member_count:
+            raise InconsistentGroupProtocolError(
+                f"group {group_id!r} has {former.member_count} members of the {protocol} protocol: "
+                "stop them first, or join another group"
+            )
+        return former
 
     def _check_room(self, group_id: str) -> None:
         limit = self._config.groups_max
-        if len(self.groups) >= limit and not self.offsets.has_offsets(group_id):
+        count = len(self.groups) + len(self.classic.by_id)
+        if count >= limit and not self.offsets.has_offsets(group_id):
             raise GroupMaxSizeReachedError(
                 f"the coordinator of group {group_id!r} has {limit} groups, its maximum: "
                 "delete groups that are not needed"
@@ -198,13 +209,13 @@ class GroupShard:
 
     def follow_topics(self, live: LiveGroup, now: Moment) -> list[CoordinatorRecord]:
         """Rebalance a group whose subscribed topics have other partitions than at its epoch."""
-        if not live.state.members or not live.state.have_topics_changed(self._topics):
+        if not live.state.members or not live.state.have_topics_changed(self.topics):
             return []
-        return live.state.begin("subscribed topics changed", now.wall_ms, self._topics)
+        return live.state.begin("subscribed topics changed", now.wall_ms, self.topics)
 
     def target_of(self, live: LiveGroup) -> TargetAssignment:
         """Begin the target assignment of the newest group epoch."""
-        return TargetAssignment(live.state, self._assignors, self._topics)
+        return TargetAssignment(live.state, self._assignors, self.topics)
 
     # Offsets
 
@@ -217,143 +228,110 @@ class GroupShard:
     ) -> Decision:
         """Commit offsets. Raises `KafkaError` when the whole request is refused."""
         check_group_id(group_id)
-        self._check_committer(group_id, committer)
-        self._check_sequence(group_id, committer)
-        if not self.offsets.has_offsets(group_id) and group_id not in self.groups:
+        group = self.group(group_id)
+        if group is not None:
+            group.check_commit(committer, now)
+        elif not committer.is_nobody:
+            raise unknown_member(group_id, committer)
+        if not self.exists(group_id):
             self._check_room(group_id)
-        live = self.groups.get(group_id)
         return self.offsets.commit(
             group_id,
             offsets,
-            self._topics,
+            self.topics,
             now.wall_ms,
-            check=None if live is None else _owner_check(live.state, committer.member_id),
+            check=None if group is None else group.owner_check(committer.member_id),
             offsets_max=self._config.group_offsets_max,
         )
-
-    def _check_sequence(self, group_id: str, committer: Committer) -> None:
-        """Raise `StaleMemberEpochError` for a commit that a later one has overtaken."""
-        live = self.groups.get(group_id)
-        if live is None or not committer.sequence:
-            return
-        if not live.sessions.note_commit(committer.member_id, committer.sequence):
-            raise StaleMemberEpochError(
-                f"commit {committer.sequence} of member {committer.member_id} came late: a later "
-                "one came before"
-            )
 
     def fetch(
         self, group_id: str, committer: Committer, partitions: Iterable[TopicPartition]
     ) -> list[OffsetResult]:
         """Read committed offsets of partitions. Raises as `commit`, for one that names itself."""
         self._check_reader(group_id, committer)
-        return self.offsets.fetch(group_id, partitions, self._topics)
+        return self.offsets.fetch(group_id, partitions, self.topics)
 
     def fetch_all(
         self, group_id: str, committer: Committer, *, after: tuple[str, int], limit: int
     ) -> list[OffsetResult]:
         """Read the next `limit` committed offsets, in order. Raises as `fetch`."""
         self._check_reader(group_id, committer)
-        return self.offsets.fetch_all(group_id, self._topics, after=after, limit=limit)
+        return self.offsets.fetch_all(group_id, self.topics, after=after, limit=limit)
 
     def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> Decision:
         """Delete offsets of topics without subscribers. Raises `GroupIdNotFoundError`."""
         self._check_exists(group_id)
-        live = self.groups.get(group_id)
-        subscribed = frozenset[str]() if live is None else live.state.topics
-        return self.offsets.delete(group_id, partitions, self._topics, subscribed)
+        group = self.group(group_id)
+        if group is not None:
+            group.check_offset_delete()
+        subscribed = () if group is None else group.topics
+        return self.offsets.delete(group_id, partitions, self.topics, subscribed)
 
     def _check_reader(self, group_id: str, committer: Committer) -> None:
         check_group_id(group_id)
-        if not committer.is_nobody:
-            self._check_committer(group_id, committer)
-
-    def _check_committer(self, group_id: str, committer: Committer) -> None:
-        live = self.groups.get(group_id)
-        if committer.is_nobody and (live is None or not live.state.members):
+        if committer.is_nobody:
             return
-        member = None if live is None else live.state.members.get(committer.member_id)
-        if live is not None and committer.instance_id is not None:
-            holder = live.state.instance(committer.instance_id)
-            if holder is not None and holder.member_id != committer.member_id:
-                raise FencedInstanceIdError(
-                    f"group.instance.id {committer.instance_id!r} belongs to another member now: "
-                    f"{holder.member_id}"
-                )
-        if live is None or member is None:
-            raise UnknownMemberIdError(
-                f"group {group_id!r} has no member {committer.member_id!r}: join it, or stop its "
-                "members to commit without membership"
-            )
-        if live.sessions.is_fenced(member.member_id):
-            raise FencedMemberEpochError(
-                f"member {member.member_id} is fenced: let go of all partitions and join again"
-            )
-        if committer.epoch != member.epoch:
-            raise StaleMemberEpochError(
-                f"member {member.member_id} is at epoch {member.epoch}, not {committer.epoch}: "
-                "commit again at its newest epoch what it still owns"
-            )
+        group = self.group(group_id)
+        if group is None:
+            raise unknown_member(group_id, committer)
+        group.check_fetch(committer)
 
     # Groups
 
     def delete_group(self, group_id: str) -> list[CoordinatorRecord]:
         """Delete a group without members and its offsets. Raises `KafkaError`."""
         self._check_exists(group_id)
-        live = self.groups.get(group_id)
-        if live is not None and live.state.members:
+        group = self.group(group_id)
+        if group is not None and group.member_count:
             raise NonEmptyGroupError(
-                f"group {group_id!r} has {len(live.state.members)} members: stop them first"
+                f"group {group_id!r} has {group.member_count} members: stop them first"
             )
         # The group's record goes last: what is left of half a deletion can be deleted again.
-        of_group = [] if live is None else live.state.delete()
+        of_group = [] if group is None else group.delete()
         return [*self.offsets.delete_group(group_id), *of_group]
 
     def retain(self, group_id: str, now: Moment) -> list[CoordinatorRecord]:
         """Delete expired offsets of a group, and the group if nothing is left of it (KIP-211)."""
-        live = self.groups.get(group_id)
-        has_members = live is not None and bool(live.state.members)
+        group = self.group(group_id)
+        empty_since_ms = None if group is None else group.empty_since_ms
         retention = Retention(
             retention_ms=self._config.retention_ms,
-            subscribed=frozenset() if live is None else live.state.topics,
-            empty_since_ms=None if live is None or has_members else live.state.changed_ms,
+            subscribed=() if group is None else group.topics,
+            empty_since_ms=empty_since_ms,
         )
         records = self.offsets.expire(group_id, retention, now.wall_ms)
         is_bare = len(records) == self.offsets.count(group_id)
-        if live is not None and not has_members and is_bare and self._is_old(live, now):
-            records += live.state.delete()
+        if group is not None and empty_since_ms is not None and is_bare:
+            is_old = now.wall_ms - empty_since_ms >= self._config.retention_ms
+            records += group.delete() if is_old else []
         return records
-
-    def _is_old(self, live: LiveGroup, now: Moment) -> bool:
-        return now.wall_ms - live.state.changed_ms >= self._config.retention_ms
 
     def forget_topics(self, group_id: str) -> list[CoordinatorRecord]:
         """Delete a group's offsets of topics that were deleted."""
-        return self.offsets.forget_topics(group_id, lambda one: self._topics.name(one) is None)
+        return self.offsets.forget_topics(group_id, lambda one: self.topics.name(one) is None)
 
     @property
     def group_ids(self) -> list[str]:
         """Ids of groups with a state or with offsets, in order."""
-        return sorted({*self.groups, *self.offsets.groups})
+        return sorted({*self.groups, *self.classic.by_id, *self.offsets.groups})
+
+    def group(self, group_id: str) -> LiveGroup | LiveClassicGroup | None:
+        """Find a group of either protocol; of two without members the recorded one."""
+        live, classic = self.groups.get(group_id), self.classic.by_id.get(group_id)
+        if live is None or classic is None:
+            return live or classic
+        return classic if classic.member_count or classic.state.is_recorded else live
+
+    @property
+    def memberships(self) -> Iterator[Membership]:
+        """Groups of either protocol, those with committed offsets alone left out."""
+        return chain(self.groups.values(), self.classic.by_id.values())
 
     def exists(self, group_id: str) -> bool:
         """True for a group with a state or with offsets."""
-        return group_id in self.groups or self.offsets.has_offsets(group_id)
+        return self.group(group_id) is not None or self.offsets.has_offsets(group_id)
 
     def _check_exists(self, group_id: str) -> None:
         check_group_id(group_id)
         if not self.exists(group_id):
             raise GroupIdNotFoundError(f"group {group_id!r} does not exist: check its name")
-
-
-def _owner_check(group: ConsumerGroup, member_id: str) -> Callable[[TopicPartition], None]:
-    """Refuse offsets of partitions that another member has: they come late."""
-
-    def check(partition: TopicPartition) -> None:
-        holder = group.holder((partition.topic_id, partition.partition))
-        if holder not in (None, member_id):
-            raise StaleMemberEpochError(
-                f"{partition.topic}-{partition.partition} belongs to member {holder} now"
-            )
-
-    return check

@@ -14,7 +14,7 @@ KIP-848 (topic ids).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -91,7 +91,7 @@ class Retention:
     """Expiry of a group's offsets (KIP-211)."""
 
     retention_ms: int
-    subscribed: Collection[str] = ()
+    subscribed: Container[str] = ()
     """Topics that the group's members read: their offsets do not expire."""
     empty_since_ms: int | None = None
     """Time since which the group has no members; None: it has some, or never had one."""
@@ -158,7 +158,7 @@ class CommittedOffsets:
         group_id: str,
         partitions: Iterable[TopicPartition],
         topics: Topics,
-        subscribed: Collection[str],
+        subscribed: Container[str],
     ) -> Decision:
         """Delete offsets, but those of topics in `subscribed` (KIP-496)."""
         decision = Decision([], [])
@@ -177,7 +177,7 @@ class CommittedOffsets:
         group_id: str,
         asked: TopicPartition,
         topics: Topics,
-        subscribed: Collection[str],
+        subscribed: Container[str],
     ) -> TopicPartition:
         found = _resolve(asked, topics)
         if found.topic in subscribed:

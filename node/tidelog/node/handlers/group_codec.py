@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
+from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
 from tidelog.broker.coordinator.consumer_member import by_topic, one_by_one
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.broker.coordinator.group_shard import Committer, GroupShard
+from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.group_states import CLASSIC, CONSUMER, EMPTY, state_of
 from tidelog.broker.coordinator.offsets import (
     NO_EPOCH,
@@ -23,6 +25,7 @@ from tidelog.core.errors import InvalidRegularExpressionError, InvalidRequestErr
 from tidelog.core.wire_errors import to_wire
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.topics import TOPIC_ID_BYTES
+from tidelog.node.handlers.classic_descriptions import describe_classic
 from tidelog.v1.coordinator_pb2 import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -187,9 +190,16 @@ def list_group(shard: GroupShard, group_id: str) -> ListGroupsResponse.Group | N
     """Describe a group in short; None: there is none of this id."""
     if not shard.exists(group_id):
         return None
-    live = shard.groups.get(group_id)
+    live = shard.group(group_id)
     if live is None:
         return ListGroupsResponse.Group(group_id=group_id, type=CLASSIC, state=EMPTY)
+    if isinstance(live, LiveClassicGroup):
+        return ListGroupsResponse.Group(
+            group_id=group_id,
+            type=CLASSIC,
+            state=live.state.state.value,
+            members=live.member_count,
+        )
     return ListGroupsResponse.Group(
         group_id=group_id,
         type=CONSUMER,
@@ -204,8 +214,10 @@ def describe_group(shard: GroupShard, group_id: str) -> DescribeGroupsResponse.G
     if short is None:
         return None
     described = DescribeGroupsResponse.Group(group_id=group_id, type=short.type, state=short.state)
-    live = shard.groups.get(group_id)
-    if live is not None:
+    live = shard.group(group_id)
+    if isinstance(live, LiveClassicGroup):
+        describe_classic(described, live.state, shard.topics)
+    elif live is not None:
         _describe(described, live.state)
     return described
 
