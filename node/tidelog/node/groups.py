@@ -9,7 +9,7 @@ from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import ANSWERS_TIMEOUT_MS, GroupLag
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.core.env import Clock
+from tidelog.core.env import Clock, Random
 from tidelog.core.errors import BrokerNotAvailableError
 from tidelog.core.journal import Event
 from tidelog.metadata.image import MetadataImage
@@ -24,6 +24,7 @@ def build_groups(
     *,
     peers: Peers,
     clock: Clock,
+    random: Random,
     on_fatal: Callable[[BaseException], None],
     replica_manager: ReplicaManager,
     image: Callable[[], MetadataImage],
@@ -47,6 +48,7 @@ def build_groups(
         replica_manager=replica_manager,
         image=image,
         clock=clock,
+        random=random,
         on_fatal=on_fatal,
         journal=GroupJournal(note=note, clock=clock),
         lag=GroupLag(

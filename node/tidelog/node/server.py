@@ -413,6 +413,7 @@ def _build_groups(
         config,
         peers=ports.peers,
         clock=ports.clock,
+        random=ports.random,
         on_fatal=ports.on_fatal,
         replica_manager=replica_manager,
         image=lambda: follower.image,

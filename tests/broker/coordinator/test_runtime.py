@@ -15,6 +15,7 @@ from tidelog.broker.coordinator.runtime import (
     RECORDS_PER_TURN,
     CoordinatorRuntime,
     Hosted,
+    Status,
 )
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
 from tidelog.broker.partition.partition_loader import PartitionSlice
@@ -97,6 +98,8 @@ class Coordinators:
     def __init__(self) -> None:
         self.log = Log()
         self.ended: list[Hosted[Seen]] = []
+        self.loaded_numbers: list[list[int]] = []
+        """Numbers of each shard when it was said to be loaded."""
         self.fatal: list[BaseException] = []
         self.runtime: CoordinatorRuntime[Seen] = CoordinatorRuntime(
             hooks=self,
@@ -109,6 +112,10 @@ class Coordinators:
     def new_shard(self, leadership: Leadership) -> Seen:
         assert leadership == LED
         return Seen()
+
+    async def on_loaded(self, hosted: Hosted[Seen]) -> None:
+        assert hosted.status is Status.LOADING
+        self.loaded_numbers.append(list(hosted.shard.numbers))
 
     def on_ended(self, hosted: Hosted[Seen]) -> None:
         self.ended.append(hosted)
@@ -149,6 +156,7 @@ async def test_a_shard_is_loaded_to_the_logs_end_before_it_answers(
     assert coordinators.runtime.loading == 1
     again = await coordinators.loaded()
     assert again.shard.numbers == hosted.shard.numbers
+    assert coordinators.loaded_numbers == [[], again.shard.numbers]
     assert again.end_offset == coordinators.log.end_offset
     assert (coordinators.runtime.loading, coordinators.runtime.loads) == (0, 2)
 

@@ -11,6 +11,7 @@
     classic_messages      its requests and answers, in no protocol's encoding
     classic_requests      decisions on them: join, sync, heartbeat, leave
     classic_rebalances    steps from one generation to the next, and whose time is over
+    classic_calls         the shell over them: calls wait until they are answered and committed
     target_assignments    a group's target assignment, made by an assignor in slices
     group_journal         what decisions did, in events for the journal
       group_facts           facts of a group, compared before and after

@@ -15,6 +15,7 @@ import structlog
 
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.assignors.validated import InvalidAssignmentError
+from tidelog.broker.coordinator.classic_calls import ClassicCalls
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, HeartbeatDecision, Reply
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
@@ -33,7 +34,7 @@ from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.background import Background
-from tidelog.core.env import Clock
+from tidelog.core.env import Clock, Random
 from tidelog.core.errors import (
     CoordinatorNotAvailableError,
     FencedMemberEpochError,
@@ -76,6 +77,7 @@ class GroupCoordinator:
         replica_manager: ReplicaManager,
         image: Callable[[], MetadataImage],
         clock: Clock,
+        random: Random,
         on_fatal: Callable[[BaseException], None],
         journal: GroupJournal,
         lag: GroupLag,
@@ -100,6 +102,10 @@ class GroupCoordinator:
         )
         self.metrics = GroupMetrics(self.runtime, lag)
         self._lag = lag
+        self.classic = ClassicCalls(
+            find=self._find, committed=self._committed, clock=clock, random=random
+        )
+        """Members of the classic protocol: join, sync, heartbeat, leave."""
         self._has_timers = False
         self._at_work: dict[tuple[HostedGroups, str], bool] = {}
         """Groups that are being assigned or advanced; True: look once more."""
@@ -110,6 +116,7 @@ class GroupCoordinator:
 
     async def stop(self) -> None:
         """End all tasks; calls that wait end by their own limits."""
+        self.classic.stop()
         await self._background.stop()
 
     def stats(self) -> Mapping[str, float]:
@@ -406,6 +413,7 @@ class GroupCoordinator:
         if not self._has_timers:
             self._has_timers = True
             self._background.spawn("group-sessions", self._tick_forever())
+            self._background.spawn("classic-groups", self.classic.watch_forever())
             self._background.spawn("offsets-retention", self._retain_forever())
             self._background.spawn("group-lag", self._lag.run(self.runtime.active))
         return GroupShard(
@@ -415,8 +423,13 @@ class GroupCoordinator:
             leader_epoch=leadership.leader_epoch,
         )
 
+    async def on_loaded(self, hosted: HostedGroups) -> None:
+        """See `RuntimeHooks`."""
+        await self.classic.on_loaded(hosted)
+
     def on_ended(self, hosted: HostedGroups) -> None:
-        """See `RuntimeHooks`: connected members have to find the next coordinator."""
+        """See `RuntimeHooks`: members that wait have to find the next coordinator."""
+        self.classic.on_ended(hosted)
         for stream in self.streams.all():
             if self._partition_of(stream.key.group_id) in (None, hosted.partition):
                 stream.push(NotCoordinatorError("this broker is not the coordinator any more"))

@@ -260,6 +260,9 @@ class RuntimeHooks(Protocol[S]):
     def new_shard(self, leadership: Leadership) -> S:
         """Make the empty state of a partition."""
 
+    async def on_loaded(self, hosted: Hosted[S]) -> None:
+        """A shard has all records of its log; it is asked nothing before this returns."""
+
     def on_ended(self, hosted: Hosted[S]) -> None:
         """A shard is over."""
 
@@ -374,6 +377,7 @@ class CoordinatorRuntime(Generic[S]):
                 await asyncio.sleep(LOAD_BACKOFF_S)
                 # What was read is of no use: records may have been deleted meanwhile.
                 hosted.shard = self._hooks.new_shard(hosted.leadership)
+        await self._hooks.on_loaded(hosted)
         self._loading.pop(hosted.partition, None)
         if hosted.status is Status.OVER:
             return
