@@ -54,7 +54,8 @@ def begin(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
 async def code_of(call: Any) -> str:
     """Name the error of a call that is refused."""
     with pytest.raises(TidelogError) as refused:
-        await call
+        async with asyncio.timeout(120):
+            await call
     return code_name(refused.value.code)
 
 
