@@ -14,7 +14,8 @@ from pathlib import Path
 from tidelog.core.config_types import as_text
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import environment
-from tidelog.node.config import NODE_KEYS, node_settings
+from tidelog.node.config import NODE_KEYS, node_settings, parse_config
+from tidelog.node.groups import group_assignors
 from tidelog.node.process import read_config_text, run_node
 
 
@@ -39,9 +40,13 @@ def main() -> int:
 
 
 def _check(path: Path | None) -> int:
-    """Print each key, its value and its source, or all errors."""
+    """Print each key, its value and its source, or all errors; import what they name."""
     try:
-        settings = node_settings(read_config_text(path), environment())
+        text = read_config_text(path)
+        settings = node_settings(text, environment())
+        config = parse_config(text, environment())
+        if config.is_broker:
+            group_assignors(config)
     except (TidelogError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

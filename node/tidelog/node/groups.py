@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
+from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import ANSWERS_TIMEOUT_MS, GroupLag
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.env import Clock, Random
-from tidelog.core.errors import BrokerNotAvailableError
+from tidelog.core.errors import BrokerNotAvailableError, InvalidConfigError
 from tidelog.core.journal import Event
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.peers import Peers
@@ -44,7 +45,7 @@ def build_groups(
 
     return GroupCoordinator(
         config=config.groups,
-        assignors=assignors_of(config.groups.assignor_names),
+        assignors=group_assignors(config),
         replica_manager=replica_manager,
         image=image,
         clock=clock,
@@ -55,3 +56,14 @@ def build_groups(
             refresh_ms=config.groups.group_lag_refresh_ms, image=image, ask=ask, clock=clock
         ),
     )
+
+
+def group_assignors(config: NodeConfig) -> Mapping[str, Assignor]:
+    """Assignors of the configuration; imports those of the operator's own.
+
+    Raises `InvalidConfigError` for one that cannot be had.
+    """
+    try:
+        return assignors_of(config.groups.assignor_names)
+    except ValueError as error:
+        raise InvalidConfigError(f"group.consumer.assignors: {error}") from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any
 
 import pytest
 from tests.broker.coordinator.assignments import (
@@ -14,7 +16,7 @@ from tests.broker.coordinator.assignments import (
 )
 
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
-from tidelog.broker.coordinator.assignors.interface import GroupSpec
+from tidelog.broker.coordinator.assignors.interface import Assignment, GroupSpec
 from tidelog.broker.coordinator.assignors.slices import SLICE_STEPS
 from tidelog.broker.coordinator.assignors.uniform import UniformAssignor
 from tidelog.broker.coordinator.assignors.validated import (
@@ -131,6 +133,19 @@ def raising_late() -> Iterator[None]:
     raise KeyError("x")
 
 
+def test_a_user_changes_nothing_of_what_its_result_is_checked_against() -> None:
+    class Clearing:
+        name = "clearing"
+
+        def assign(self, group: Any) -> Assignment:
+            group.partition_counts.clear()
+            return {}
+
+    with pytest.raises(InvalidAssignmentError, match="raised AttributeError"):
+        assigned(ValidatedAssignor(Clearing(), "mine:Clearing"), GROUP)
+    assert GROUP.partition_counts
+
+
 def yielding(*results: object) -> Callable[[], Iterator[object]]:
     return lambda: iter(results)
 
@@ -156,8 +171,10 @@ def test_a_right_result_is_taken(made: object) -> None:
         ([RIGHT], "gave [{"),
         (raising, "raised KeyError('x')"),
         (raising_late, "raised KeyError('x')"),
-        (yielding(None), "yielded 0 assignments"),
-        (yielding(RIGHT, RIGHT), "yielded 2 assignments"),
+        (yielding(None), "yielded no assignments"),
+        (yielding(RIGHT, RIGHT), "yielded two assignments"),
+        (lambda: repeat(RIGHT), "yielded two assignments"),
+        ({"x": (one() for one in [raising]), "y": ()}, "raised KeyError('x')"),
     ],
 )
 def test_a_wrong_result_is_refused(made: object, wrong: str) -> None:

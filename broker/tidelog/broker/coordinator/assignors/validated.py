@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol
 
 from tidelog.broker.coordinator.assignors.interface import (
@@ -46,6 +48,14 @@ class ValidatedAssignor:
 
         A plain function is one slice, however long it takes.
         """
+        try:
+            yield from self._assign(group)
+        except InvalidAssignmentError:
+            raise
+        except Exception as error:  # whatever its result does when it is looked at
+            raise self._raised(error) from error
+
+    def _assign(self, group: GroupSpec) -> Iterator[Assignment | None]:
         steps = Steps()
         result = yield from self._result(group)
         if not isinstance(result, Mapping):
@@ -62,21 +72,25 @@ class ValidatedAssignor:
         yield {member_id: frozenset(partitions) for member_id, partitions in given.items()}
 
     def _result(self, group: GroupSpec) -> Sliced[object]:
-        try:
-            made: object = self._assignor.assign(group)
-            if not isinstance(made, Iterator):
-                return made
-            results = list[object]()
-            for result in made:
-                if result is not None:
-                    results.append(result)
-                yield None
-        except Exception as error:
-            remedy = "see its traceback, and mend the assignor"
-            raise self._error(f"raised {error!r}", remedy) from error
+        # The group is checked against afterwards: it changes none of it.
+        shown = replace(
+            group,
+            partition_counts=MappingProxyType(dict(group.partition_counts)),
+            topic_names=MappingProxyType(dict(group.topic_names)),
+        )
+        made: object = self._assignor.assign(shown)
+        if not isinstance(made, Iterator):
+            return made
+        results = list[object]()
+        for result in made:
+            if result is not None:
+                results.append(result)
+            if len(results) > 1:
+                break  # perhaps it never ends
+            yield None
         if len(results) != 1:
             remedy = "yield None after each slice and the assignment once"
-            raise self._error(f"yielded {len(results)} assignments", remedy)
+            raise self._error(f"yielded {'two' if results else 'no'} assignments", remedy)
         return results[0]
 
     def _takers(
@@ -135,6 +149,9 @@ class ValidatedAssignor:
                 return topic, number
         wrong = f"gave {member_id!r} {_shown(item)}"
         raise self._error(wrong, "give pairs (topic id as bytes, partition number)")
+
+    def _raised(self, error: Exception) -> InvalidAssignmentError:
+        return self._error(f"raised {error!r}", "see its traceback, and mend the assignor")
 
     def _error(self, wrong: str, remedy: str) -> InvalidAssignmentError:
         return InvalidAssignmentError(self._source, wrong, remedy)
