@@ -156,6 +156,8 @@ class HandMember:
         self.calls = calls
         self.member_id = member_id
         self.topics = topics
+        self.pattern = ""
+        self.assignor = ""
         self.epoch = 0
         self.version = 0
         self.sequence = 0
@@ -180,8 +182,10 @@ class HandMember:
             sequence=self.sequence,
             assignment_version=self.version,
             client_id="hand",
+            assignor=self.assignor,
         )
         request.subscription.topics.extend(self.topics)
+        request.subscription.pattern = self.pattern
         request.owned.SetInParent()
         for topic_id, number in sorted(self.owned):
             request.owned.topics.add(topic_id=topic_id, partitions=[number])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -17,6 +18,7 @@ from tidelog.broker.coordinator.consumer_member import NOTHING, Partitions
 from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode, encode
 from tidelog.broker.coordinator.moment import Moment
+from tidelog.broker.coordinator.subscribed_topics import digest_of
 from tidelog.core.errors import KafkaError, code_name
 from tidelog.v1.coordinator_records_pb2 import GroupMemberValue, GroupValue
 
@@ -41,6 +43,17 @@ class ImageOfTest:
 
     def partition_count(self, topic_id: bytes) -> int:
         return self.counts.get(topic_id, 0)
+
+    def matching(self, pattern: str) -> frozenset[str]:
+        return frozenset(name for name in self.ids if re.fullmatch(pattern, name))
+
+    def digest(self, topic: str) -> int:
+        topic_id = self.ids.get(topic)
+        return 0 if topic_id is None else digest_of(topic, topic_id, self.counts[topic_id])
+
+    @property
+    def revision(self) -> object:
+        return object()  # tests change it at any time
 
 
 def orders(*numbers: int) -> Partitions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -17,6 +18,7 @@ from tidelog.broker.coordinator.offsets import (
     Retention,
     TopicPartition,
 )
+from tidelog.broker.coordinator.subscribed_topics import digest_of
 from tidelog.core.errors import code_name
 from tidelog.v1.coordinator_records_pb2 import OffsetCommitValue
 
@@ -41,6 +43,17 @@ class OfTest:
 
     def partition_count(self, topic_id: bytes) -> int:
         return self.counts.get(topic_id, 0)
+
+    def matching(self, pattern: str) -> frozenset[str]:
+        return frozenset(name for name in self.ids if re.fullmatch(pattern, name))
+
+    def digest(self, topic: str) -> int:
+        topic_id = self.ids.get(topic)
+        return 0 if topic_id is None else digest_of(topic, topic_id, self.counts[topic_id])
+
+    @property
+    def revision(self) -> object:
+        return object()  # tests change it at any time
 
 
 TOPICS = OfTest()

@@ -41,6 +41,17 @@ def assign(coordinator: Coordinator) -> None:
     finish(coordinator, target)
 
 
+def described(coordinator: Coordinator) -> GroupSpec:
+    """What an assignor is told of the group, all slices."""
+    slices = spec_of(tuple(coordinator.group.members.values()), coordinator.topics)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as done:
+            spec: GroupSpec = done.value
+            return spec
+
+
 def finish(coordinator: Coordinator, target: TargetAssignment) -> None:
     """Make the rest of an assignment, all slices."""
     while not target.is_done:
@@ -128,7 +139,7 @@ def test_an_assignment_that_members_came_during_is_kept_and_followed_by_another(
 
 def test_an_assignor_looks_at_what_exists(coordinator: Coordinator) -> None:
     coordinator.ask(replace(joining("a"), topics=BOTH | {"nosuch"}))
-    spec = spec_of(coordinator.group, coordinator.topics)
+    spec = described(coordinator)
     assert spec.partition_counts == {ORDERS: 4, TIDES: 2}
     assert spec.members[0].topic_ids == {ORDERS, TIDES}
     assert refusal(coordinator, replace(joining("b"), assignor="nosuch")) == "UNSUPPORTED_ASSIGNOR"

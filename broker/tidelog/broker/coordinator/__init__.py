@@ -12,6 +12,8 @@
     classic_requests      decisions on them: join, sync, heartbeat, leave
     classic_rebalances    steps from one generation to the next, and whose time is over
     classic_calls         the shell over them: calls wait until they are answered and committed
+    subscribed_topics     topics of a group, by name and by pattern
+    patterns/             patterns of subscriptions, and the topics that they match
     target_assignments    a group's target assignment, made by an assignor in slices
     group_journal         what decisions did, in events for the journal
       group_facts           facts of a group, compared before and after

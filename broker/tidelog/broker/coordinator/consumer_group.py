@@ -15,9 +15,8 @@ never fall: the group's record outlives its members. Source: KIP-848.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 from tidelog.broker.coordinator.consumer_member import (
     NOTHING,
@@ -30,6 +29,7 @@ from tidelog.broker.coordinator.consumer_member import (
 )
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.offsets import Topics
+from tidelog.broker.coordinator.subscribed_topics import SubscribedTopics
 from tidelog.v1.coordinator_records_pb2 import (
     CoordinatorKey,
     GroupKey,
@@ -41,7 +41,6 @@ from tidelog.v1.coordinator_records_pb2 import (
 REBALANCES_KEPT = 10
 FIRST_EPOCH = 1
 """Epoch of a group that has had no member: its assignment, of nothing, is complete."""
-_HASH_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class GroupState:
     rebalances: tuple[Rebalance, ...] = ()
     """The last ten, the newest last."""
     topics_hash: int = 0
-    """Hash of the subscribed topics as of `epoch`, see `topics_hash`."""
+    """Hash of the subscribed topics as of `epoch`, see `SubscribedTopics`."""
 
 
 class ConsumerGroup:
@@ -77,6 +76,7 @@ class ConsumerGroup:
         self.members: dict[str, Member] = {}
         self._holders: dict[PartitionId, str] = {}
         self._instances: dict[str, str] = {}
+        self._subscribed = SubscribedTopics()
 
     # Read
 
@@ -85,10 +85,14 @@ class ConsumerGroup:
         """True while the newest group epoch has no target assignment."""
         return self.state.assignment_epoch < self.state.epoch
 
+    def subscribed(self, topics: Topics) -> frozenset[str]:
+        """Names that some member subscribes to, by name or by pattern."""
+        return self._subscribed.names(self.members.values(), topics)
+
     @property
-    def topics(self) -> frozenset[str]:
-        """Names that some member subscribes to."""
-        return frozenset().union(*(member.topics for member in self.members.values()))
+    def patterns(self) -> Collection[str]:
+        """Patterns that some member subscribes by."""
+        return self._subscribed.patterns
 
     @property
     def changed_ms(self) -> int:
@@ -98,7 +102,7 @@ class ConsumerGroup:
 
     def have_topics_changed(self, topics: Topics) -> bool:
         """True if the subscribed topics are not those of the newest group epoch."""
-        return topics_hash(self.topics, topics) != self.state.topics_hash
+        return self._subscribed.hash(self.members.values(), topics) != self.state.topics_hash
 
     def holder(self, partition: PartitionId) -> str | None:
         """Member that owns a partition or has still to let go of it."""
@@ -193,10 +197,8 @@ class ConsumerGroup:
     ) -> CoordinatorRecord:
         epoch = self.state.epoch + 1
         rebalances = (*self.state.rebalances, Rebalance(now_ms, epoch, cause))[-REBALANCES_KEPT:]
-        names = frozenset().union(*(one.topics for one in members.values()))
-        state = replace(
-            self.state, epoch=epoch, rebalances=rebalances, topics_hash=topics_hash(names, topics)
-        )
+        topics_hash = self._subscribed.hash(members.values(), topics)
+        state = replace(self.state, epoch=epoch, rebalances=rebalances, topics_hash=topics_hash)
         return self._group_record(state)
 
     # Change
@@ -222,7 +224,7 @@ class ConsumerGroup:
         if old is not None:
             self._forget(old)
         if value is not None:
-            member = from_value(member_id, value)
+            member = self._subscribed.add(from_value(member_id, value))
             self.members[member_id] = member
             self._holders.update(dict.fromkeys(member.held, member_id))
             if member.instance_id is not None:
@@ -232,6 +234,7 @@ class ConsumerGroup:
         for partition in member.held:
             if self._holders.get(partition) == member.member_id:
                 del self._holders[partition]
+        self._subscribed.remove(member)
         instance_id = member.instance_id
         if instance_id is not None and self._instances.get(instance_id) == member.member_id:
             del self._instances[instance_id]
@@ -260,20 +263,3 @@ class ConsumerGroup:
     def _member_key(self, member_id: str) -> CoordinatorKey:
         key = GroupMemberKey(group_id=self.group_id, member_id=member_id)
         return CoordinatorKey(member=key)
-
-
-def topics_hash(names: frozenset[str], topics: Topics) -> int:
-    """Hash ids and partition counts of existing topics; another one calls for a rebalance."""
-    digest = blake2b(digest_size=_HASH_BYTES)
-    for part in _parts(names, topics):
-        digest.update(len(part).to_bytes(4, "big") + part)
-    return int.from_bytes(digest.digest(), "big")
-
-
-def _parts(names: frozenset[str], topics: Topics) -> Iterator[bytes]:
-    for name in sorted(names):
-        topic_id = topics.topic_id(name)
-        if topic_id is not None:
-            yield name.encode()
-            yield topic_id
-            yield topics.partition_count(topic_id).to_bytes(4, "big")

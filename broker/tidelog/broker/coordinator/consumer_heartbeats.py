@@ -61,6 +61,8 @@ class Heartbeat:
     rack_id: str | None = None
     rebalance_timeout_ms: int | None = None
     topics: frozenset[str] | None = None
+    pattern: str | None = None
+    """With `topics`; empty: none."""
     assignor: str | None = None
     owned: Partitions | None = None
     sequence: int = 0
@@ -326,6 +328,7 @@ def _with_fields(member: Member, request: Heartbeat) -> Member:
         rack_id=_given(request.rack_id, member.rack_id),
         rebalance_timeout_ms=_given(request.rebalance_timeout_ms, member.rebalance_timeout_ms),
         topics=_given(request.topics, member.topics),
+        pattern=_given(request.pattern, member.pattern),
         assignor=_given(request.assignor, member.assignor),
         # One that comes back begins at the assignment's epoch, as every newcomer.
         epoch=JOINING if member.epoch == AWAY else member.epoch,
@@ -340,7 +343,7 @@ def _cause(old: Member | None, member: Member) -> str | None:
     """Say why a group epoch has to begin; None: it has not."""
     if old is None:
         return f"member {_shown(member)} joined"
-    if old.topics != member.topics:
+    if (old.topics, old.pattern) != (member.topics, member.pattern):
         return f"member {_shown(member)} changed its subscription"
     if old.assignor != member.assignor:
         return f"member {_shown(member)} wants another assignor"

@@ -46,6 +46,7 @@ class LiveGroup:
             disconnect_grace_ms=config.group_consumer_disconnect_grace_ms,
             first_version=first_version,
         )
+        self._topics = topics
         limits = HeartbeatLimits(config.group_consumer_max_size, assignors)
         self.heartbeats = ConsumerHeartbeats(self.state, self.sessions, topics, limits)
         self.assigned_ms = 0
@@ -61,7 +62,7 @@ class LiveGroup:
     @property
     def topics(self) -> frozenset[str]:
         """See `Membership`."""
-        return self.state.topics
+        return self.state.subscribed(self._topics)
 
     @property
     def empty_since_ms(self) -> int | None:

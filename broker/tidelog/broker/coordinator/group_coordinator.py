@@ -30,6 +30,7 @@ from tidelog.broker.coordinator.image_topics import ImageTopics
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import CommittedOffset, OffsetResult, TopicPartition
+from tidelog.broker.coordinator.pattern_matching import PatternMatching
 from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.replica_manager import ReplicaManager
@@ -91,6 +92,8 @@ class GroupCoordinator:
         self._image = image
         self._clock = clock
         self._background = Background(on_fatal)
+        self._patterns = PatternMatching(image, self._background)
+        self._topics = ImageTopics(image, self._patterns.topics)
         self._replica_manager = replica_manager
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             hooks=self,
@@ -140,6 +143,7 @@ class GroupCoordinator:
 
     async def heartbeat(self, group_id: str, request: Heartbeat) -> Reply:
         """Decide a heartbeat of the consumer protocol; return when its records are committed."""
+        await self._match(group_id, request.pattern)
         hosted = self._find(group_id)
         decision = hosted.shard.heartbeat(group_id, request, self._now())
         end = hosted.append(decision.records)
@@ -211,6 +215,7 @@ class GroupCoordinator:
         self, group_id: str, partitions: Sequence[TopicPartition]
     ) -> list[OffsetResult]:
         """Delete committed offsets, a result each."""
+        await self._match(group_id)
         hosted = self._find(group_id)
         decision = hosted.shard.delete_offsets(group_id, partitions)
         with self.journal.because("its offsets were deleted on request"):
@@ -347,16 +352,25 @@ class GroupCoordinator:
         while True:
             await asyncio.sleep(TICK_S)
             self.journal.report_left_out()
+            await self._patterns.follow(self._used_patterns(), timeout_s=TICK_S)
             for hosted in self.runtime.active():
                 await self._tick(hosted)
 
+    def _used_patterns(self) -> list[str]:
+        groups = (live for one in self.runtime.active() for live in one.shard.groups.values())
+        return sorted({pattern for live in groups for pattern in live.state.patterns})
+
+    def _is_matched(self, live: LiveGroup | None) -> bool:
+        """True unless patterns of the group, which was loaded, wait to be matched."""
+        return live is None or self._patterns.are_known(live.state.patterns)
+
     async def _tick(self, hosted: HostedGroups) -> None:
-        have_topics_changed = hosted.shard.have_topics_changed(self._image().topics)
+        have_topics_changed = hosted.shard.have_topics_changed(self._topics.revision)
         for number, group_id in enumerate(list(hosted.shard.groups), start=1):
             live = hosted.shard.groups.get(group_id)
-            if live is not None:
+            if live is not None and self._is_matched(live):
                 self._look_after(hosted, group_id, live, have_topics_changed=have_topics_changed)
-            if number % GROUPS_PER_TURN == 0:
+            if number % GROUPS_PER_TURN == 0 or (live is not None and live.state.patterns):
                 await asyncio.sleep(0)
         if have_topics_changed:
             for group_id in hosted.shard.offsets.groups:
@@ -402,6 +416,8 @@ class GroupCoordinator:
             await asyncio.sleep(self.config.offsets_retention_check_interval_ms / 1000)
             for hosted in self.runtime.active():
                 for group_id in hosted.shard.group_ids:
+                    if not self._is_matched(hosted.shard.groups.get(group_id)):
+                        continue
                     with self.journal.because("it expired: offsets.retention.minutes"):
                         self._append_later(hosted, hosted.shard.retain(group_id, self._now()))
                     await asyncio.sleep(0)
@@ -419,7 +435,7 @@ class GroupCoordinator:
         return GroupShard(
             config=self.config,
             assignors=self._assignors,
-            topics=ImageTopics(self._image),
+            topics=self._topics,
             leader_epoch=leadership.leader_epoch,
         )
 
@@ -445,6 +461,13 @@ class GroupCoordinator:
                 f"{OFFSETS_TOPIC} does not exist yet: ask for the group's coordinator first"
             )
         return self.runtime.find(partition)
+
+    async def _match(self, group_id: str, pattern: str | None = None) -> None:
+        """Have a request's pattern and those of the group matched before anything is decided."""
+        live = self._find(group_id).shard.groups.get(group_id)
+        if pattern or not self._is_matched(live):
+            of_group = [] if live is None else sorted(live.state.patterns)
+            await self._patterns.match(of_group, pattern)
 
     async def _read(self, hosted: HostedGroups, seen: T) -> T:
         await self._committed(hosted, hosted.append([]), is_write=False)

@@ -85,6 +85,16 @@ class Topics(Protocol):
     def partition_count(self, topic_id: bytes) -> int:
         """Number of the topic's partitions; 0 without the topic."""
 
+    def matching(self, pattern: str) -> frozenset[str]:
+        """Names that a subscription's pattern matches."""
+
+    def digest(self, topic: str) -> int:
+        """Digest of name, id and partition count, see `subscribed_topics`; 0 without the topic."""
+
+    @property
+    def revision(self) -> object:
+        """Another object when any answer may be another one; compare by `is`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Retention:

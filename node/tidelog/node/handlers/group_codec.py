@@ -21,7 +21,7 @@ from tidelog.broker.coordinator.offsets import (
     OffsetResult,
     TopicPartition,
 )
-from tidelog.core.errors import InvalidRegularExpressionError, InvalidRequestError, TidelogError
+from tidelog.core.errors import InvalidRequestError, TidelogError
 from tidelog.core.wire_errors import to_wire
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.topics import TOPIC_ID_BYTES
@@ -44,17 +44,14 @@ TOPICS_MAX = 10_000
 
 def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heartbeat:
     """Decode a heartbeat; `host` is the caller's address. Raises `KafkaError`."""
-    topics = None
+    topics = pattern = None
     if request.HasField("subscription"):
-        if request.subscription.pattern:
-            raise InvalidRegularExpressionError(
-                "this coordinator takes no patterns yet: subscribe to topics by their names"
-            )
         if len(request.subscription.topics) > TOPICS_MAX:
             raise InvalidRequestError(
                 f"a subscription to {len(request.subscription.topics)} topics: at most {TOPICS_MAX}"
             )
         topics = frozenset(request.subscription.topics)
+        pattern = request.subscription.pattern
     has_timeout = request.HasField("rebalance_timeout_ms")
     return Heartbeat(
         member_id=request.member_id,
@@ -63,6 +60,7 @@ def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heart
         rack_id=request.rack_id if request.HasField("rack_id") else None,
         rebalance_timeout_ms=request.rebalance_timeout_ms if has_timeout else None,
         topics=topics,
+        pattern=pattern,
         assignor=request.assignor if request.HasField("assignor") else None,
         owned=one_by_one(request.owned.topics) if request.HasField("owned") else None,
         sequence=request.sequence,
