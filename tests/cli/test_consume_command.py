@@ -72,6 +72,19 @@ def test_a_pattern_reads_the_topics_that_match(cluster: CommandCluster, run: Run
     assert sorted(done.stdout.split()) == [b"orders.eu-0-0", b"orders.us-0-0", b"x.y-0-0"]
 
 
+def test_an_option_is_a_pattern_of_whole_names(cluster: CommandCluster, run: Run) -> None:
+    for topic in ("orders.eu", "orders.us", "x.y"):
+        cluster.create(topic)
+        cluster.append(topic, 0, [encoded([topic.encode()])])
+    done = run("consume", "--pattern", r"orders\.e.", *START)
+    assert done.stdout == b"orders.eu\n"
+    assert run("consume", "--pattern", "orders", "-e").code == 1
+    both = run("consume", "x.y", "--pattern", r"(?i)ORDERS\.us", *START)
+    assert sorted(both.stdout.split()) == [b"orders.us", b"x.y"]
+    broken = run("consume", "--pattern", "(", *START)
+    assert (broken.code, "--pattern (" in broken.stderr) == (2, True)
+
+
 def test_a_pattern_without_topics_is_an_error_only_at_the_end(
     cluster: CommandCluster, run: Run
 ) -> None:

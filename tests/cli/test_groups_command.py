@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.cli.commands import CommandCluster, Run
 from tests.client.real_cluster import encoded
+
+from tidelog.cli.group_views import describe_group
 
 ALL = ("--group", "g", "--from-beginning", "--timeout", "2")
 
@@ -57,6 +60,45 @@ def test_what_was_printed_is_committed_and_the_next_one_goes_on(
     assert run("consume", "t", *ALL).stdout == b""
     assert described(run)["members"] == []
     del filled
+
+
+def test_a_pattern_is_the_coordinators_to_match(filled: CommandCluster, run: Run) -> None:
+    filled.create("tides", partitions=1)
+    filled.append("tides", 0, [encoded([b"high"])])
+    whole = run("consume", "--pattern", "T|(?i)t[a-z]+", *ALL)
+    assert whole.stdout == b"high\n"
+    begins = run("consume", "^ti", *ALL, "--json")
+    assert (begins.code, begins.stdout) == (0, b"")  # committed before
+    refused = run("consume", "--pattern", "(a+)+", *ALL)
+    assert refused.code == 1
+    assert "INVALID_REGULAR_EXPRESSION" in refused.stderr or "backtrack" in refused.stderr
+    mixed = run("consume", "t", "^tid", "--pattern", "x", "--group", "other", *ALL[2:])
+    assert len(mixed.stdout.split()) == 11
+
+
+def test_members_subscriptions_are_shown() -> None:
+    shown = described_members(["t", "u"], "t.*")
+    assert "t,u,/t.*/" in shown
+
+
+def described_members(topics: list[str], pattern: str) -> str:
+    member: dict[str, Any] = {
+        **dict.fromkeys(("member_id", "instance_id", "client_id", "host", "epoch"), "m"),
+        "topics": topics,
+        "pattern": pattern,
+        "assignment": [],
+    }
+    group = dict.fromkeys(("group", "state", "type", "epoch", "assignor", "coordinator"), "g")
+    with CliRunner().isolation() as (output, *_):
+        describe_group(
+            {
+                **group,
+                "members": [member],
+                "offsets": [],
+                "rebalances": [],
+            }
+        )
+        return output.getvalue().decode()
 
 
 def test_a_new_group_begins_at_the_end(filled: CommandCluster, run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +10,7 @@ import click
 from tidelog.cli.bootstrap import bootstrap_option, topic_option
 from tidelog.cli.connection import run
 from tidelog.cli.pipes import ends_with_its_reader
-from tidelog.cli.reading import Reading, consume_records
+from tidelog.cli.reading import Reading, Topics, consume_records
 from tidelog.cli.record_format import NULL, InvalidFormatError, compiled_format, unescape
 from tidelog.cli.record_json import record_as_json
 from tidelog.cli.start_offset import StartOffset, StartOffsetType, parse_time
@@ -40,6 +40,11 @@ class PartitionList(click.ParamType[list[int]]):
 @click.command()
 @click.argument("topics", nargs=-1, metavar="TOPIC…")
 @topic_option
+@click.option(
+    "--pattern",
+    metavar="RE",
+    help="Read every topic whose whole name this regular expression matches, new ones too.",
+)
 @click.option(
     *("-o", "--offset"),
     type=StartOffsetType(),
@@ -95,6 +100,7 @@ def consume(
     *,
     topics: tuple[str, ...],
     named_topics: tuple[str, ...],
+    pattern: str | None,
     offset: StartOffset | None,
     from_beginning: bool,
     from_time: str | None,
@@ -114,11 +120,12 @@ def consume(
 ) -> None:
     r"""Print the value of every record of each TOPIC as bytes, followed by a newline.
 
-    A TOPIC that begins with ^ is a regular expression: every topic that matches is read, those
-    created later too. Partitions added later are read from their first record.
+    A TOPIC that begins with ^ is a regular expression: every topic whose name begins so is read,
+    those created later too; --pattern matches whole names. Partitions added later are read from
+    their first record.
 
     With --group every record that was printed is committed; --from-beginning counts where nothing
-    is committed yet. Ctrl-C and SIGTERM commit and leave.
+    is committed yet. The coordinator matches patterns. Ctrl-C and SIGTERM commit and leave.
 
     A format has %t topic, %p partition, %o offset, %T timestamp (milliseconds), %h headers, %k key,
     %K its length, %v or %s value, %S its length, %% and the escapes \n \t \r \0 \\ \x1f.
@@ -127,9 +134,7 @@ def consume(
     (a list of key and value). Keys and values are text; one that is not UTF-8 is base64, and
     "key_encoding" or "value_encoding" is then "base64". A null is null. produce --json reads them.
     """
-    wanted = [*topics, *named_topics]
-    if not wanted:
-        raise click.UsageError("name a TOPIC")
+    wanted = _wanted([*topics, *named_topics], pattern)
     given = [from_beginning, from_time is not None, tail is not None, offset is not None]
     if sum(given) > 1:
         raise click.UsageError("only one of --offset, --from-beginning, --from-time and --tail")
@@ -151,6 +156,12 @@ def consume(
     reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end, group)
     with ends_with_its_reader():
         run(consume_records(bootstrap, reading, shown))
+
+
+def _wanted(topics: Sequence[str], pattern: str | None) -> Topics:
+    if not topics and not pattern:
+        raise click.UsageError("name a TOPIC, or give a --pattern")
+    return Topics.of(topics, pattern)
 
 
 def _formatter(

@@ -56,6 +56,8 @@ def _member(one: Any) -> dict[str, Any]:  # a GroupMemberDescription
         "client_id": one.client_id,
         "host": one.host,
         "epoch": one.epoch,
+        "topics": list(one.topics),
+        "pattern": one.pattern,
         "assignment": _named(one.assignment),
         "target": _named(one.target),
     }
@@ -112,7 +114,7 @@ def describe_group(group: Mapping[str, Any]) -> None:
     if group["members"]:
         click.echo()
         echo_table(
-            ("member_id", "instance_id", "client_id", "host", "epoch", "partitions"),
+            ("member_id", "instance_id", "client_id", "host", "epoch", "subscribed", "partitions"),
             [
                 (
                     one["member_id"],
@@ -120,6 +122,9 @@ def describe_group(group: Mapping[str, Any]) -> None:
                     one["client_id"],
                     one["host"],
                     one["epoch"],
+                    ",".join(
+                        [*one["topics"], *([f"/{one['pattern']}/"] if one["pattern"] else [])]
+                    ),
                     ",".join(f"{tp['topic']}-{tp['partition']}" for tp in one["assignment"]),
                 )
                 for one in group["members"]

@@ -30,10 +30,40 @@ MAX_RECORDS = 5_000
 """The maximum number of records written at once."""
 
 
-class Reading(NamedTuple):
-    """The records that are wanted; a topic that begins with ^ is a regular expression."""
+class Topics(NamedTuple):
+    """Topics by name, and regular expressions."""
 
-    topics: Sequence[str]
+    names: Sequence[str]
+    beginnings: Sequence[str]
+    """Expressions, with a ^, that match the beginning of a name."""
+    whole: str | None
+    """Expression that matches a whole name."""
+
+    @classmethod
+    def of(cls, topics: Sequence[str], whole: str | None) -> Topics:
+        """Tell names from expressions, which begin with ^."""
+        beginnings = [one for one in topics if one.startswith("^")]
+        return cls([one for one in topics if one not in beginnings], beginnings, whole)
+
+    @property
+    def pattern(self) -> str | None:
+        """Expression for all of them, names aside, that matches whole names; None: none."""
+        whole = [one if one.endswith("$") else f"(?:{one}).*" for one in self.beginnings]
+        if self.whole is not None:
+            if not whole:
+                return self.whole
+            whole.append(self.whole)
+        return "|".join(map(scoped, whole)) or None
+
+    def __str__(self) -> str:
+        whole = () if self.whole is None else (f"--pattern {self.whole}",)
+        return " ".join([*self.names, *self.beginnings, *whole])
+
+
+class Reading(NamedTuple):
+    """The records that are wanted."""
+
+    topics: Topics
     partitions: Sequence[int] | None
     """None: all, those added later too."""
     start: StartOffset
@@ -62,7 +92,7 @@ async def consume_records(
     ) as consumer:
         assigned = await _assign(consumer, reading.topics, reading.partitions)
         if not assigned:
-            what = f"no topic matches {' '.join(reading.topics)}"
+            what = f"no topic matches {reading.topics}"
             if reading.is_to_end:
                 raise click.ClickException(what)
             click.echo(f"{what} yet", err=True)
@@ -96,10 +126,7 @@ async def _consume_in_group(
         api_timeout_ms=API_TIMEOUT_MS,
         metadata_max_age_ms=NEW_PARTITIONS_MS,
     ) as consumer:
-        patterns = [topic for topic in reading.topics if topic.startswith("^")]
-        await consumer.subscribe(
-            [] if patterns else reading.topics, pattern="|".join(patterns) or None
-        )
+        await consumer.subscribe(reading.topics.names, pattern=reading.topics.pattern)
         try:
             await _copy(consumer, reading, None, shown)
         except asyncio.CancelledError:
@@ -113,22 +140,37 @@ async def _consume_in_group(
 
 
 async def _assign(
-    consumer: Consumer, topics: Sequence[str], partitions: Sequence[int] | None
+    consumer: Consumer, topics: Topics, partitions: Sequence[int] | None
 ) -> list[TopicPartition]:
     """Subscribe, or assign the partitions named; the partitions of now."""
-    patterns = [topic for topic in topics if topic.startswith("^")]
     if partitions is not None:
-        if patterns:
+        if topics.pattern is not None:
             raise click.UsageError("--partitions needs topics by name")
-        for topic in topics:
+        for topic in topics.names:
             await consumer.partitions_for(topic)
-        consumer.assign([(topic, number) for topic in topics for number in partitions])
-    elif patterns:
-        names = [f"^{re.escape(topic)}$" for topic in topics if topic not in patterns]
-        await consumer.subscribe(pattern="|".join(f"(?:{one})" for one in [*patterns, *names]))
+        consumer.assign([(topic, number) for topic in topics.names for number in partitions])
+    elif topics.pattern is not None:
+        whole = [topics.pattern, *map(re.escape, topics.names)]
+        await consumer.subscribe(pattern=compiled("|".join(map(scoped, whole))))
     else:
-        await consumer.subscribe(topics)
+        await consumer.subscribe(topics.names)
     return sorted(consumer.assignment())
+
+
+def scoped(pattern: str) -> str:
+    """Put an expression in a group, where its flag counts for it alone."""
+    insensitive = "(?i)"
+    if pattern.startswith(insensitive):
+        return f"(?i:{pattern.removeprefix(insensitive)})"
+    return f"(?:{pattern})"
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern that matches whole names. Raises click.UsageError."""
+    try:
+        return re.compile(rf"(?:{pattern})\Z")
+    except re.error as error:
+        raise click.UsageError(f"--pattern {pattern}: {error}") from error
 
 
 async def _ends(

@@ -30,6 +30,7 @@ from tidelog.client.consuming.group_reader import (
     GroupReader,
     ReadingParts,
 )
+from tidelog.client.consuming.pattern_text import pattern_text
 from tidelog.client.consuming.position_methods import PositionMethods
 from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
@@ -219,7 +220,9 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         """Read all partitions of these topics, or of the topics whose names `pattern` matches.
 
         With a group, join it with this subscription; the coordinator assigns partitions, and the
-        listener hears of them. Topics need not exist yet. Errors are raised by the next read.
+        listener hears of them. Topics need not exist yet; `topics` and `pattern` may go together. A
+        pattern is the coordinator's to match, with whole names (docs/GROUPS.md). Errors are raised
+        by the next read, as InvalidRegularExpressionError for a pattern that is refused.
 
         Without one, every subscriber reads everything. A pattern matches from the first letter of a
         name on, as `re.match` does. Partitions that exist now start as without a seek; those
@@ -231,9 +234,12 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         if self._group is None:
             await self._subscriptions.subscribe(topics, pattern)
             return
+        named = [topics] if isinstance(topics, str) else list(topics)
+        text = pattern_text(pattern)
+        if not named and not text:
+            raise ValueError("subscribe to topics by their names, to a pattern, or to both")
         self._subscriptions.end()
-        named = pattern.pattern if isinstance(pattern, re.Pattern) else pattern or ""
-        self._group.subscribe(topics, named, listener)
+        self._group.subscribe(named, text, listener)
 
     async def unsubscribe(self) -> None:
         """End the subscription: with a group, commit, call the listener, leave it."""

@@ -46,6 +46,8 @@ class GroupMemberDescription:
     epoch: int
     topics: tuple[str, ...]
     """Names that it subscribes to."""
+    pattern: str
+    """Pattern that it subscribes by; empty: none."""
     assignment: tuple[TopicPartition, ...]
     """Partitions that it owns or has still to let go of."""
     target: tuple[TopicPartition, ...]
@@ -104,6 +106,7 @@ def _member(
         rack_id=one.rack_id,
         epoch=one.epoch,
         topics=tuple(one.subscribed_topics),
+        pattern=one.subscribed_pattern,
         assignment=_partitions(one.assignment, names),
         target=_partitions(one.target, names),
     )
