@@ -93,6 +93,7 @@ def described_members(topics: list[str], pattern: str) -> str:
         describe_group(
             {
                 **group,
+                "assignment_failure": "assignor 'm:C' raised",
                 "members": [member],
                 "offsets": [],
                 "rebalances": [],

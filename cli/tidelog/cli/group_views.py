@@ -33,7 +33,9 @@ async def described(admin: Admin, group_id: str) -> dict[str, Any]:
 
     group = require_all(await admin.describe_groups([group_id]))[group_id]
     offsets = await admin.list_group_offsets(group_id)
+    failure = {"assignment_failure": group.assignment_failure} if group.assignment_failure else {}
     return {
+        **failure,
         "group": group.group_id,
         "type": group.type,
         "state": group.state,
@@ -111,6 +113,8 @@ def describe_group(group: Mapping[str, Any]) -> None:
         f"{group['group']}: {group['state']}, {group['type']} protocol, epoch {group['epoch']}, "
         f"assignor {group['assignor'] or 'none yet'}, coordinator {group['coordinator']}"
     )
+    if "assignment_failure" in group:
+        click.echo(f"no assignment: {group['assignment_failure']}")
     if group["members"]:
         click.echo()
         echo_table(

@@ -277,7 +277,7 @@ class DescribeGroupsRequest(_message.Message):
 class DescribeGroupsResponse(_message.Message):
     __slots__ = ("error", "groups")
     class Group(_message.Message):
-        __slots__ = ("group_id", "error", "coordinator", "type", "state", "epoch", "assignment_epoch", "assignor", "members", "rebalances", "topics")
+        __slots__ = ("group_id", "error", "coordinator", "type", "state", "epoch", "assignment_epoch", "assignor", "members", "rebalances", "topics", "assignment_failure")
         GROUP_ID_FIELD_NUMBER: _ClassVar[int]
         ERROR_FIELD_NUMBER: _ClassVar[int]
         COORDINATOR_FIELD_NUMBER: _ClassVar[int]
@@ -289,6 +289,7 @@ class DescribeGroupsResponse(_message.Message):
         MEMBERS_FIELD_NUMBER: _ClassVar[int]
         REBALANCES_FIELD_NUMBER: _ClassVar[int]
         TOPICS_FIELD_NUMBER: _ClassVar[int]
+        ASSIGNMENT_FAILURE_FIELD_NUMBER: _ClassVar[int]
         group_id: str
         error: _common_pb2.Error
         coordinator: _common_pb2.LeaderHint
@@ -300,7 +301,8 @@ class DescribeGroupsResponse(_message.Message):
         members: _containers.RepeatedCompositeFieldContainer[DescribeGroupsResponse.Member]
         rebalances: _containers.RepeatedCompositeFieldContainer[_coordinator_records_pb2.GroupValue.Rebalance]
         topics: _containers.RepeatedCompositeFieldContainer[DescribeGroupsResponse.TopicName]
-        def __init__(self, group_id: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., type: _Optional[str] = ..., state: _Optional[str] = ..., epoch: _Optional[int] = ..., assignment_epoch: _Optional[int] = ..., assignor: _Optional[str] = ..., members: _Optional[_Iterable[_Union[DescribeGroupsResponse.Member, _Mapping]]] = ..., rebalances: _Optional[_Iterable[_Union[_coordinator_records_pb2.GroupValue.Rebalance, _Mapping]]] = ..., topics: _Optional[_Iterable[_Union[DescribeGroupsResponse.TopicName, _Mapping]]] = ...) -> None: ...
+        assignment_failure: str
+        def __init__(self, group_id: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., type: _Optional[str] = ..., state: _Optional[str] = ..., epoch: _Optional[int] = ..., assignment_epoch: _Optional[int] = ..., assignor: _Optional[str] = ..., members: _Optional[_Iterable[_Union[DescribeGroupsResponse.Member, _Mapping]]] = ..., rebalances: _Optional[_Iterable[_Union[_coordinator_records_pb2.GroupValue.Rebalance, _Mapping]]] = ..., topics: _Optional[_Iterable[_Union[DescribeGroupsResponse.TopicName, _Mapping]]] = ..., assignment_failure: _Optional[str] = ...) -> None: ...
     class TopicName(_message.Message):
         __slots__ = ("topic_id", "topic")
         TOPIC_ID_FIELD_NUMBER: _ClassVar[int]

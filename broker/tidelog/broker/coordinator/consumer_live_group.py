@@ -21,6 +21,9 @@ from tidelog.core.errors import (
     UnknownMemberIdError,
 )
 
+ASSIGNMENT_RETRY_MS = 5_000
+"""Time after which an assignment that a user's assignor did not make is tried again."""
+
 
 class LiveGroup:
     """A group of the consumer protocol, with its sessions, which are in memory only.
@@ -51,6 +54,13 @@ class LiveGroup:
         self.heartbeats = ConsumerHeartbeats(self.state, self.sessions, topics, limits)
         self.assigned_ms = 0
         """Time of the last assignment, by the clock that only rises; 0: there was none."""
+        self.failure = ""
+        """Why the last assignment failed, a user's assignor being wrong; empty: it did not."""
+
+    def is_assignment_due(self, now_ms: int) -> bool:
+        """True if an assignment is to be made; one that failed is tried again after a while."""
+        may_try = not self.failure or now_ms - self.assigned_ms >= ASSIGNMENT_RETRY_MS
+        return self.state.needs_assignment and may_try
 
     # Membership
 

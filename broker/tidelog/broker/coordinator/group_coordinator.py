@@ -284,9 +284,10 @@ class GroupCoordinator:
             return False
         if live.state.needs_assignment:
             await self._rest(live)
-            if not await self._assign(hosted, live):
-                return False
+            is_assigned = await self._assign(hosted, live)
             live.assigned_ms = self._clock.monotonic_ms()
+            if not is_assigned:
+                return False
         return await self._advance(hosted, group_id, live)
 
     async def _rest(self, live: LiveGroup) -> None:
@@ -310,8 +311,10 @@ class GroupCoordinator:
                 hosted.append(records)
                 await asyncio.sleep(0)
         except InvalidAssignmentError as error:
-            log.warning("no assignment", group=live.state.group_id, error=str(error))
+            live.failure = str(error)
+            log.warning("no assignment", group=live.state.group_id, error=live.failure)
             return False
+        live.failure = ""
         return True
 
     async def _advance(self, hosted: HostedGroups, group_id: str, live: LiveGroup) -> bool:
@@ -385,7 +388,7 @@ class GroupCoordinator:
         records = hosted.shard.expire(live, now)
         if have_topics_changed and not records:
             records = hosted.shard.follow_topics(live, now)
-        if self._append_later(hosted, records) or live.state.needs_assignment:
+        if self._append_later(hosted, records) or live.is_assignment_due(now.monotonic_ms):
             self._touch(hosted, group_id)
         self._dismiss(group_id, live)
 

@@ -67,6 +67,8 @@ class GroupDescription:
     coordinator: int
     members: tuple[GroupMemberDescription, ...]
     rebalances: tuple[Rebalance, ...]
+    assignment_failure: str = ""
+    """Why the newest assignment could not be made by an assignor of the operator's own."""
 
 
 class GroupOffset(NamedTuple):
@@ -92,6 +94,7 @@ def describe(group: DescribeGroupsResponse.Group, coordinator: int) -> GroupDesc
         coordinator=coordinator,
         members=tuple(_member(one, names) for one in group.members),
         rebalances=tuple(Rebalance(one.time_ms, one.epoch, one.cause) for one in group.rebalances),
+        assignment_failure=group.assignment_failure,
     )
 
 

@@ -217,6 +217,7 @@ def describe_group(shard: GroupShard, group_id: str) -> DescribeGroupsResponse.G
         describe_classic(described, live.state, shard.topics)
     elif live is not None:
         _describe(described, live.state)
+        described.assignment_failure = live.failure
     return described
 
 
