@@ -46,6 +46,7 @@ ON_A_CLUSTER = {
     ("README.md", "make setup"),
     ("docs/GROUPS.md", "import asyncio"),
     ("docs/GROUPS.md", "from collections.abc import Sequence"),
+    ("docs/GROUPS.md", "from tidelog.broker.coordinator.assignors.interfac"),
     ("docs/COMMANDS.md", 'tidelog sql "select partition, count(*) from topic'),
     ("docs/HISTORY.md", "$ tidelog check history.jsonl"),
 }

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.broker.coordinator.assignments import assigned, group_of, member, topic_id
 from tests.doc_blocks import ROOT, block
 from tests.integration.local_cluster import LocalCluster
 
+from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.core.config_sources import without_variables
 from tidelog.node.config import NODE_KEYS
 
@@ -93,6 +95,17 @@ def test_the_first_group_and_its_listener(cluster: LocalCluster, tmp_path: Path)
     again = again.replace("async with Admin(BOOTSTRAP) as admin:", "if BOOTSTRAP:\n        pass")
     shown = run_python(cluster, tmp_path, again)
     assert "begin with [TopicPartition(topic='tides', partition=0)" in shown
+
+
+def test_the_assignor_of_the_page_on_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = block("docs/GROUPS.md", "from tidelog.broker.coordinator").text
+    (tmp_path / "own_assignors.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = assignors_of(["uniform", "own_assignors:AllToFirst"])["all-to-first"]
+    given = assigned(own, group_of({"a": 2}, member("x", ["a"]), member("y", ["a"])))
+    assert given == {"x": {(topic_id("a"), 0), (topic_id("a"), 1)}, "y": frozenset()}
 
 
 def test_the_scenarios_of_the_readme(cluster: LocalCluster, tmp_path: Path) -> None:
