@@ -12,8 +12,8 @@ from tests.client.real_cluster import RealCluster, started
 from tests.node.group_calls import GroupCalls, HandMember
 
 from tidelog.broker.coordinator.assignors.interface import Assignment, GroupSpec
-from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.consumer_live_group import ASSIGNMENT_RETRY_MS
+from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.core.errors import InvalidConfigError
 from tidelog.node.config import parse_config
 from tidelog.node.groups import group_assignors
