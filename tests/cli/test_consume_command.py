@@ -7,7 +7,7 @@ from tests.cli.commands import CommandCluster, Run
 from tests.client.real_cluster import encoded
 from tests.client.topic_changes import add_partitions
 
-from tidelog.cli import reading
+from tidelog.cli import pipes, reading
 from tidelog.cli.record_format import InvalidFormatError, compiled_format
 from tidelog.client.records import Record as ReadRecord
 from tidelog.records.records import Record, encode_batch
@@ -99,18 +99,18 @@ def test_partitions_added_later_are_read(
     cluster: CommandCluster, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cluster, "t", records=1)
-    write = reading._write
+    write = pipes.write_all
 
     async def add() -> None:
         await add_partitions(cluster.nodes, "t", 2)
         await cluster.nodes.topics["t"].partitions[1].append(encoded([b"late"]))
 
-    def write_and_add(*arguments: object) -> None:
+    def write_and_add(data: bytes) -> None:
         if len(cluster.nodes.topics["t"].partitions) == 1:
             cluster.nodes.beside(add())
-        write(*arguments)  # type: ignore[arg-type]  # as they came
+        write(data)
 
-    monkeypatch.setattr(reading, "_write", write_and_add)
+    monkeypatch.setattr(reading, "write_all", write_and_add)
     done = run("consume", "t", "-o", "earliest", "-c", "2", "--timeout", "1m")
     assert done.stdout == b"t-0-0\nlate\n"
 

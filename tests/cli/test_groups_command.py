@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from tests.cli.commands import CommandCluster, Run
 from tests.client.real_cluster import encoded
 
+from tidelog.cli import pipes, reading
 from tidelog.cli.group_views import describe_group
 
 ALL = ("--group", "g", "--from-beginning", "--timeout", "2")
@@ -105,6 +107,30 @@ def described_members(topics: list[str], pattern: str) -> str:
 def test_a_new_group_begins_at_the_end(filled: CommandCluster, run: Run) -> None:
     assert run("consume", "t", "--group", "new", "--timeout", "2").stdout == b""
     assert committed(run, "new") == {0: 5, 1: 5}
+    del filled
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "gone"), click.ClickException("disk full")])
+def test_what_could_not_be_written_is_not_committed(
+    filled: CommandCluster, run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    write, written = pipes.write_all, 0
+
+    def write_once(data: bytes) -> None:
+        nonlocal written
+        written += 1
+        if written == 2:
+            raise error
+        write(data)
+
+    monkeypatch.setattr(reading, "MAX_RECORDS", 3)
+    monkeypatch.setattr(reading, "write_all", write_once)
+    monkeypatch.setattr(pipes, "_give_up_output", lambda: None)
+    first = run("consume", "t", *ALL)
+    assert len(first.stdout.split()) == sum(committed(run).values()) == 3
+    assert described(run)["members"] == []
+    rest = run("consume", "t", *ALL)
+    assert len(set(first.stdout.split() + rest.stdout.split())) == 10
     del filled
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ import click
 
 from tidelog.cli.bootstrap import bootstrap_option
 from tidelog.cli.connection import API_TIMEOUT_MS, json_lines_option, one_line, run
-from tidelog.cli.pipes import ends_with_its_reader
+from tidelog.cli.pipes import ends_with_its_reader, write_all
 from tidelog.cli.plain_messages import fields_as_text, to_plain
 
 if TYPE_CHECKING:
@@ -95,10 +94,13 @@ async def _read(bootstrap: str, partition: int | None, shown: Callable[[Line], s
         consumer.assign(partitions)
         ends = await consumer.end_offsets(partitions)
         while any([await consumer.position(tp) < end for tp, end in ends.items()]):
-            for record in await consumer.getmany(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
-                if record.offset < ends[TopicPartition(record.topic, record.partition)]:
-                    sys.stdout.write(shown(line_of(record)) + "\n")
-            sys.stdout.flush()
+            records = await consumer.getmany(timeout_ms=POLL_MS, max_records=MAX_RECORDS)
+            lines = [
+                shown(line_of(one))
+                for one in records
+                if one.offset < ends[TopicPartition(one.topic, one.partition)]
+            ]
+            write_all("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))
 
 
 async def _partitions(consumer: Consumer, partition: int | None) -> list[TopicPartition]:

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import re
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from tidelog.cli.connection import API_TIMEOUT_MS
+from tidelog.cli.pipes import write_all
 
 if TYPE_CHECKING:
     from tidelog.cli.start_offset import StartOffset
@@ -98,7 +98,7 @@ async def consume_records(
             click.echo(f"{what} yet", err=True)
         await reading.start.apply(consumer, assigned)
         ends = await _ends(consumer, assigned) if reading.is_to_end else None
-        await _copy(consumer, reading, ends, shown)
+        await _copy(consumer, reading, ends, shown, {})
 
 
 async def _consume_in_group(
@@ -127,14 +127,15 @@ async def _consume_in_group(
         metadata_max_age_ms=NEW_PARTITIONS_MS,
     ) as consumer:
         await consumer.subscribe(reading.topics.names, pattern=reading.topics.pattern)
+        unwritten: dict[tuple[str, int], int] = {}
         try:
-            await _copy(consumer, reading, None, shown)
+            await _copy(consumer, reading, None, shown, unwritten)
         except asyncio.CancelledError:
             if not is_terminated:
                 raise
         finally:
             with contextlib.suppress(CommitFailedError):  # others print it again
-                await consumer.commit()
+                await consumer.commit(unwritten or None)
     if is_terminated:
         raise SystemExit(TERMINATED)
 
@@ -187,8 +188,12 @@ async def _copy(
     reading: Reading,
     ends: dict[TopicPartition, int] | None,
     shown: Callable[[Record], bytes],
+    unwritten: dict[tuple[str, int], int],
 ) -> None:
-    """Write records until a limit is met."""
+    """Write records until a limit is met.
+
+    `unwritten` is filled while they are being written: the first offset of each partition.
+    """
     from tidelog.client.records import TopicPartition
 
     left = reading.max_records
@@ -208,7 +213,10 @@ async def _copy(
                 r for r in records if r.offset < ends.get(TopicPartition(r.topic, r.partition), 0)
             ]
         if records:
-            _write(records, shown)
+            for record in reversed(records):
+                unwritten[record.topic, record.partition] = record.offset
+            write_all(b"".join(map(shown, records)))
+            unwritten.clear()
             if reading.group is not None:
                 consumer.commit_soon()
         if left is not None:
@@ -218,9 +226,3 @@ async def _copy(
 async def _is_at(consumer: Consumer, ends: dict[TopicPartition, int]) -> bool:
     """True if every partition was read up to its end."""
     return all([await consumer.position(tp) >= end for tp, end in ends.items()])
-
-
-def _write(records: Sequence[Record], shown: Callable[[Record], bytes]) -> None:
-    output = sys.stdout.buffer
-    output.write(b"".join(map(shown, records)))
-    output.flush()
