@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from tests.cli.commands import CommandCluster, Run
-from tests.client.real_cluster import encoded
+from tests.client.real_cluster import ADDRESSES, encoded
 
 from tidelog.cli import pipes, reading
 from tidelog.cli.group_views import describe_group
@@ -178,6 +179,27 @@ def test_a_group_that_does_not_exist_is_said_so(filled: CommandCluster, run: Run
     del filled
 
 
+def test_a_partition_without_a_leader_is_described_at_once(
+    cluster: CommandCluster, run: Run
+) -> None:
+    cluster.create("t", partitions=3, replicas=1)
+    cluster.commit("g", {("t", number): 0 for number in range(3)})
+    coordinator = described(run)["coordinator"]
+    dead = next(one for one in ADDRESSES if one != coordinator)
+    cluster.kill(dead)
+
+    async def now() -> float:
+        return asyncio.get_running_loop().time()
+
+    began = cluster.run(now())
+    rows = described(run)["offsets"]
+    assert cluster.run(now()) - began < 5
+    unknown = [one for one in rows if one["high_watermark"] is None]
+    assert [(one["partition"], one["committed"], one["lag"]) for one in unknown] == [
+        (dead - 1, 0, None)  # partition n is led by n + 1
+    ]
+
+
 # delete
 
 
@@ -234,6 +256,9 @@ def test_a_file_carries_offsets_to_another_group(
     assert "add --execute" in exported.stderr
     assert reset(run, "--from-file", str(path), "--execute") == {0: (None, 2)}
     assert committed(run) == {0: 2}
+    path.write_text("t,0,2\nt,0,3\n")
+    twice = run("groups", "reset-offsets", "g", "--from-file", str(path))
+    assert (twice.code, "offsets.csv:2: t-0 came before" in twice.stderr) == (2, True)
     path.write_text("t,zero,2\n")
     broken = run("groups", "reset-offsets", "g", "--from-file", str(path))
     assert (broken.code != 0, "offsets.csv:1" in broken.stderr) == (True, True)
@@ -259,6 +284,7 @@ def test_a_topic_without_commits_is_reset_in_all_partitions(
         (("--topic", "t", "--to-datetime", "noon"), "noon"),
         (("--topic", "nosuch", "--to-latest"), "does not exist"),
         (("--topic", "t:9", "--to-latest"), "partitions 0 to 1"),
+        (("--all-topics", "--to-latest"), "has no committed offsets"),
     ],
 )
 def test_resets_that_make_no_sense_are_refused(

@@ -153,7 +153,12 @@ async def _wanted(
     if named is not None:
         return list(named)
     if all_topics:
-        return list(await admin.list_group_offsets(group))
+        committed = list(await admin.list_group_offsets(group))
+        if not committed:
+            raise click.ClickException(
+                f"group {group!r} has no committed offsets: check its name, or name topics"
+            )
+        return committed
     known: list[TopicPartition] = []
     for topic, numbers in topics:
         if numbers is None:
@@ -236,7 +241,10 @@ def _read_file(path: Path) -> dict[TopicPartition, int]:
                 continue
             if len(row) != 3 or not (row[1].isdecimal() and row[2].isdecimal()):
                 raise click.UsageError(f"{path}:{number}: write topic,partition,offset")
-            found[TopicPartition(row[0], int(row[1]))] = int(row[2])
+            tp = TopicPartition(row[0], int(row[1]))
+            if tp in found:
+                raise click.UsageError(f"{path}:{number}: {tp.topic}-{tp.partition} came before")
+            found[tp] = int(row[2])
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -75,18 +75,17 @@ async def _offsets(
     """List committed offsets and partitions that members own, in order."""
     owners = {tp: one.member_id for one in group.members for tp in one.assignment}
     partitions = sorted({*offsets, *owners})
-    starts = await _listed(admin, partitions, "earliest")
-    ends = await _listed(admin, partitions, "latest")
+    ends_of = await _log_ends(admin, {tp.topic for tp in partitions})
     rows: list[dict[str, Any]] = []
     for tp in partitions:
-        one, end = offsets.get(tp), ends.get(tp)
+        one, (start, end) = offsets.get(tp), ends_of.get(tp, (None, None))
         committed = None if one is None else one.offset
         rows.append(
             {
                 "topic": tp.topic,
                 "partition": tp.partition,
                 "committed": committed,
-                "log_start_offset": starts.get(tp),
+                "log_start_offset": start,
                 "high_watermark": end,
                 "lag": None if committed is None or end is None else max(0, end - committed),
                 "member_id": owners.get(tp),
@@ -97,14 +96,20 @@ async def _offsets(
     return rows
 
 
-async def _listed(
-    admin: Admin, partitions: Iterable[TopicPartition], at: Any
-) -> dict[TopicPartition, int]:
-    """Look offsets up; partitions that do not answer are left out."""
+async def _log_ends(
+    admin: Admin, topics: Collection[str]
+) -> dict[TopicPartition, tuple[int | None, int | None]]:
+    """Look up log starts and high watermarks; None where no leader answers, at once."""
     from tidelog.client.errors import TidelogError
+    from tidelog.client.records import TopicPartition
 
-    found = await admin.list_offsets(partitions, at=at)
-    return {tp: one.offset for tp, one in found.items() if not isinstance(one, TidelogError)}
+    described = await admin.describe_topics(sorted(topics)) if topics else {}
+    return {
+        TopicPartition(name, one.partition): (one.log_start_offset, one.high_watermark)
+        for name, topic in described.items()
+        if not isinstance(topic, TidelogError)
+        for one in topic.partitions
+    }
 
 
 def describe_group(group: Mapping[str, Any]) -> None:
