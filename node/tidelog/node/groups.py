@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.assignors.interface import Assignor
-from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator, GroupObservers
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import ANSWERS_TIMEOUT_MS, GroupLag
 from tidelog.broker.replica_manager import ReplicaManager
@@ -51,9 +51,11 @@ def build_groups(
         clock=clock,
         random=random,
         on_fatal=on_fatal,
-        journal=GroupJournal(note=note, clock=clock),
-        lag=GroupLag(
-            refresh_ms=config.groups.group_lag_refresh_ms, image=image, ask=ask, clock=clock
+        observers=GroupObservers(
+            journal=GroupJournal(note=note, clock=clock),
+            lag=GroupLag(
+                refresh_ms=config.groups.group_lag_refresh_ms, image=image, ask=ask, clock=clock
+            ),
         ),
     )
 

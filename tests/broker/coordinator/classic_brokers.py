@@ -23,7 +23,7 @@ from tidelog.broker.coordinator.classic_messages import (
 )
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator, GroupObservers
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import GroupLag
 from tidelog.broker.coordinator.group_shard import GroupShard
@@ -88,12 +88,14 @@ class Broker:
             clock=self.clock,
             random=random,
             on_fatal=self.fatal.append,
-            journal=GroupJournal(note=self.events.append, clock=self.clock),
-            lag=GroupLag(
-                refresh_ms=LAG_REFRESH_MS,
-                image=lambda: IMAGE,
-                ask=self._no_broker,
-                clock=self.clock,
+            observers=GroupObservers(
+                journal=GroupJournal(note=self.events.append, clock=self.clock),
+                lag=GroupLag(
+                    refresh_ms=LAG_REFRESH_MS,
+                    image=lambda: IMAGE,
+                    ask=self._no_broker,
+                    clock=self.clock,
+                ),
             ),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import structlog
 
@@ -64,6 +64,13 @@ Offsets: TypeAlias = Sequence[tuple[TopicPartition, CommittedOffset]]
 HostedGroups: TypeAlias = Hosted[GroupShard]
 
 
+class GroupObservers(NamedTuple):
+    """Parts that look at groups and decide nothing."""
+
+    journal: GroupJournal
+    lag: GroupLag
+
+
 class GroupCoordinator:
     """Groups of the partitions of `__consumer_offsets` that this broker leads.
 
@@ -80,14 +87,13 @@ class GroupCoordinator:
         clock: Clock,
         random: Random,
         on_fatal: Callable[[BaseException], None],
-        journal: GroupJournal,
-        lag: GroupLag,
+        observers: GroupObservers,
     ) -> None:
         self.config = config
         self.commits = 0
         """Number of committed offsets since the start."""
         self.streams = MemberStreams()
-        self.journal = journal
+        self.journal = observers.journal
         self._assignors = assignors
         self._image = image
         self._clock = clock
@@ -101,10 +107,10 @@ class GroupCoordinator:
             loader=replica_manager.loader,
             clock=clock,
             background=self._background,
-            watch=journal,
+            watch=observers.journal,
         )
-        self.metrics = GroupMetrics(self.runtime, lag)
-        self._lag = lag
+        self.metrics = GroupMetrics(self.runtime, observers.lag)
+        self._lag = observers.lag
         self.classic = ClassicCalls(
             find=self._find, committed=self._committed, clock=clock, random=random
         )
