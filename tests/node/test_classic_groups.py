@@ -14,6 +14,8 @@ from kafka.protocol.consumer.metadata import (
 )
 from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
 from tests.node.group_calls import GroupCalls, HandMember
+from tests.node.test_group_events import said
+from tests.node.test_group_metrics import scraped
 
 from tidelog.broker.coordinator.classic_calls import ClassicCalls
 from tidelog.broker.coordinator.classic_messages import (
@@ -198,3 +200,44 @@ async def test_a_group_has_one_protocol_at_a_time(calls: GroupCalls) -> None:
     assert await stranger.ask(epoch=-1) == "NONE"
     assert (await join(calls)).generation > first.generation
     assert (await calls.describe()).type == "classic"
+
+
+async def test_a_life_of_a_classic_group_is_said_in_order(calls: GroupCalls) -> None:
+    first, second = await settled(calls, 2)
+    on = await classic(calls)
+    await on.leave("g", LeaveRequest((LeavingMember(second.member_id, reason="done"),)))
+    again = await join(calls, first.member_id)
+    await on.leave("g", LeaveRequest((LeavingMember(again.member_id),)))
+    member = HandMember(calls, "a", "orders")
+    assert await member.ask() == "NONE"
+    names = {first.member_id: "FIRST", second.member_id: "SECOND"}
+    lines = await said(calls)
+    for member_id, name in names.items():
+        lines = [line.replace(member_id, name) for line in lines]
+    joined = sorted(lines[1:3])
+    assert lines[0] == "- > classic group: FIRST (c) joined"
+    assert joined == [
+        "members 0 > members 2: member FIRST (c) joined from 10.0.0.7",
+        "members 0 > members 2: member SECOND (c) joined from 10.0.0.7",
+    ]
+    assert lines[3:] == [
+        "- > epoch 1: rebalance begins: FIRST (c) joined",
+        "epoch 1 > Stable: rebalance complete after N ms: members 2, their partitions 6",
+        "members 2 > members 1: member SECOND (c) was removed: SECOND (c) left (done)",
+        "- > epoch 2: rebalance begins: SECOND (c) left (done)",
+        "members 1 > members 0: member FIRST (c) was removed: FIRST (c) left",
+        "- > epoch 3: rebalance begins: FIRST (c) left",
+        "epoch 3 > Empty: rebalance complete after N ms: members 0, their partitions 0",
+        "members 0 > members 1: member a (hand) joined",
+        "- > epoch 4: rebalance begins: member a (hand) joined",
+        "classic group > consumer group: a member of the consumer protocol joined the empty group",
+    ]
+
+
+async def test_metrics_show_classic_groups(calls: GroupCalls) -> None:
+    (first,) = await settled(calls, 1)
+    own: dict[str, Any] = {"member_id": first.member_id, "epoch": first.generation}
+    assert await calls.commit({("orders", 0): 0}, **own) == ["NONE"]
+    assert await scraped(calls, "members") == {("g",): 1}
+    assert await scraped(calls, "state") == {("g", "classic", "Stable"): 1}
+    assert await scraped(calls, "rebalances") == {("g",): 1}

@@ -16,7 +16,7 @@
     patterns/             patterns of subscriptions, and the topics that they match
     target_assignments    a group's target assignment, made by an assignor in slices
     group_journal         what decisions did, in events for the journal
-      group_facts           facts of a group, compared before and after
+      group_facts, classic_facts  facts of a group, compared before and after
       event_budget          so many events a minute
     group_lag             how far groups are behind, looked up now and then
       lag_plan              whom it asks what

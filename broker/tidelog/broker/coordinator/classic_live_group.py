@@ -12,6 +12,7 @@ from tidelog.broker.coordinator.classic_record import NEVER, Recorded
 from tidelog.broker.coordinator.classic_requests import ClassicRequests
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.group_states import CLASSIC
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.core.errors import NonEmptyGroupError
 
@@ -27,6 +28,21 @@ class LiveClassicGroup:
     def member_count(self) -> int:
         """See `Membership`."""
         return len(self.state.members)
+
+    @property
+    def protocol(self) -> str:
+        """See `Membership`."""
+        return CLASSIC
+
+    @property
+    def epoch(self) -> int:
+        """See `Membership`."""
+        return self.state.generation
+
+    @property
+    def state_name(self) -> str:
+        """See `Membership`."""
+        return self.state.state.value
 
     @property
     def topics(self) -> Container[str]:

@@ -39,6 +39,18 @@ class Membership(Protocol):
         """Number of members."""
 
     @property
+    def protocol(self) -> str:
+        """Name of the protocol that the members speak."""
+
+    @property
+    def epoch(self) -> int:
+        """Group epoch, or generation."""
+
+    @property
+    def state_name(self) -> str:
+        """Public name of the group's state."""
+
+    @property
     def topics(self) -> Container[str]:
         """Topics that the members subscribe to."""
 

@@ -12,6 +12,7 @@ from tidelog.broker.coordinator.consumer_heartbeats import ConsumerHeartbeats, H
 from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.coordinator.group_states import CONSUMER, state_of
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import TopicPartition, Topics
 from tidelog.core.errors import (
@@ -68,6 +69,21 @@ class LiveGroup:
     def member_count(self) -> int:
         """See `Membership`."""
         return len(self.state.members)
+
+    @property
+    def protocol(self) -> str:
+        """See `Membership`."""
+        return CONSUMER
+
+    @property
+    def epoch(self) -> int:
+        """See `Membership`."""
+        return self.state.state.epoch
+
+    @property
+    def state_name(self) -> str:
+        """See `Membership`."""
+        return state_of(self.state)
 
     @property
     def topics(self) -> frozenset[str]:

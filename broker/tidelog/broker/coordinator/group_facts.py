@@ -115,6 +115,9 @@ def events_of(
     yield from _bounded(group_id, list(_member_events(group_id, was, now, reason)))
     for one in begun:
         yield _event(group_id, f"rebalance begins: {one.cause}", "", f"epoch {one.epoch}")
+    if was.type and now.type and was.type != now.type:
+        why = f"a member of the {now.type} protocol joined the empty group"
+        yield _event(group_id, why, _shown_type(was), _shown_type(now))
     if before is not None and after is None:
         yield _event(group_id, cause or "its last offset was deleted", _shown_type(was), "deleted")
 

@@ -13,6 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from tidelog.broker.coordinator.classic_facts import (
+    assigned_partitions,
+    classic_facts_of,
+    recorded_state,
+)
+from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
+from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.event_budget import EventBudget
 from tidelog.broker.coordinator.group_facts import (
@@ -26,7 +33,7 @@ from tidelog.broker.coordinator.group_facts import (
     touched_by,
 )
 from tidelog.broker.coordinator.group_shard import GroupShard
-from tidelog.broker.coordinator.group_states import AT_REST, state_of
+from tidelog.broker.coordinator.group_states import AT_REST
 from tidelog.broker.coordinator.runtime import Hosted
 from tidelog.core.env import Clock
 from tidelog.core.journal import Event, Kind
@@ -145,16 +152,16 @@ class GroupJournal:
         self, watched: _Watched, shard: GroupShard, group_id: str, facts: GroupFacts | None
     ) -> Iterator[Event]:
         """Find the end of a group's newest rebalance."""
-        live = shard.groups.get(group_id)
+        live = shard.group(group_id)
         if live is None or facts is None:
             watched.completed.pop(group_id, None)
             return
         if watched.completed.get(group_id, 0) >= facts.epoch:
             return
-        state = state_of(live.state)
+        state = _state(live)
         if state in AT_REST:
             watched.completed[group_id] = facts.epoch
-            partitions, now_ms = held_partitions(live.state), self._clock.wall_ms()
+            partitions, now_ms = _partitions(live), self._clock.wall_ms()
             yield completion(group_id, facts, state, partitions=partitions, now_ms=now_ms)
 
     def _append(self, watched: _Watched, offset: int, events: Sequence[Event]) -> None:
@@ -168,24 +175,40 @@ class GroupJournal:
 
 
 def _look(shard: GroupShard, group_id: str, member_ids: Sequence[str]) -> GroupFacts | None:
-    live = shard.groups.get(group_id)
+    live = shard.group(group_id)
+    if isinstance(live, LiveClassicGroup):
+        if live.state.is_recorded:
+            return classic_facts_of(live.state)
     # One without a rebalance has no record yet: its first member is about to join.
-    if live is not None and live.state.state.rebalances:
+    elif live is not None and live.state.state.rebalances:
         return facts_of(live, member_ids)
     return OFFSETS_ALONE if shard.offsets.has_offsets(group_id) else None
 
 
 def _note_known(watched: _Watched, shard: GroupShard, group_id: str) -> None:
     """Take a rebalance that was complete before this coordinator's first change for known."""
-    live = shard.groups.get(group_id)
+    live = shard.group(group_id)
     if live is not None and group_id not in watched.completed:
-        is_complete = state_of(live.state) in AT_REST
-        watched.completed[group_id] = live.state.state.epoch - (0 if is_complete else 1)
+        is_complete = _state(live) in AT_REST
+        watched.completed[group_id] = live.epoch - (0 if is_complete else 1)
+
+
+def _state(live: LiveGroup | LiveClassicGroup) -> str:
+    """Name the state that the records say."""
+    if isinstance(live, LiveClassicGroup):
+        return recorded_state(live.state)
+    return live.state_name
+
+
+def _partitions(live: LiveGroup | LiveClassicGroup) -> int:
+    if isinstance(live, LiveClassicGroup):
+        return assigned_partitions(live.state)
+    return held_partitions(live.state)
 
 
 def _content(shard: GroupShard) -> str:
     """Say what a shard holds; empty: nothing."""
-    groups, committers = len(shard.groups), shard.offsets.group_count
+    groups, committers = shard.group_count, shard.offsets.group_count
     return f"{groups} groups, offsets of {committers}" if groups or committers else ""
 
 

@@ -12,9 +12,10 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from tidelog.broker.coordinator.consumer_group import FIRST_EPOCH
+from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.group_lag import GroupLag
 from tidelog.broker.coordinator.group_shard import GroupShard
-from tidelog.broker.coordinator.group_states import CLASSIC, CONSUMER, EMPTY, state_of
+from tidelog.broker.coordinator.group_states import CLASSIC, EMPTY
 from tidelog.broker.coordinator.lag_plan import LagRow
 from tidelog.broker.coordinator.runtime import CoordinatorRuntime
 from tidelog.core.metric_family import MetricFamily, Sample
@@ -104,12 +105,14 @@ class GroupMetrics:
 def _names(shard: GroupShard) -> Iterator[str]:
     """Iterate over groups with members, or that had some, then over those with offsets alone."""
     return chain(
-        list(shard.groups), (one for one in shard.offsets.names if one not in shard.groups)
+        list(shard.groups),
+        (one for one in list(shard.classic.by_id) if one not in shard.groups),
+        (one for one in shard.offsets.names if shard.group(one) is None),
     )
 
 
 def _count(shard: GroupShard) -> int:
-    return len(shard.groups) + sum(one not in shard.groups for one in shard.offsets.names)
+    return shard.group_count + sum(shard.group(one) is None for one in shard.offsets.names)
 
 
 def _labels(row: LagRow) -> tuple[str, ...]:
@@ -118,19 +121,19 @@ def _labels(row: LagRow) -> tuple[str, ...]:
 
 def _members(groups: Sequence[_Shown]) -> Iterator[Sample]:
     for shard, group_id in groups:
-        live = shard.groups.get(group_id)
-        yield Sample((group_id,), 0 if live is None else len(live.state.members))
+        live = shard.group(group_id)
+        yield Sample((group_id,), 0 if live is None else live.member_count)
 
 
 def _states(groups: Sequence[_Shown]) -> Iterator[Sample]:
     for shard, group_id in groups:
-        live = shard.groups.get(group_id)
-        protocol, state = (CLASSIC, EMPTY) if live is None else (CONSUMER, state_of(live.state))
+        live = shard.group(group_id)
+        protocol, state = (CLASSIC, EMPTY) if live is None else (live.protocol, live.state_name)
         yield Sample((group_id, protocol, state), 1)
 
 
 def _rebalances(groups: Sequence[_Shown]) -> Iterator[Sample]:
     for shard, group_id in groups:
-        live = shard.groups.get(group_id)
-        count = 0 if live is None else live.state.state.epoch - FIRST_EPOCH
-        yield Sample((group_id,), count)
+        live = shard.group(group_id)
+        before = FIRST_EPOCH if isinstance(live, LiveGroup) else 0
+        yield Sample((group_id,), 0 if live is None else live.epoch - before)

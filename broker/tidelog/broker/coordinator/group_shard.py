@@ -32,7 +32,6 @@ from tidelog.broker.coordinator.consumer_member import JOINING
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_key import check_group_id
-from tidelog.broker.coordinator.group_states import CLASSIC, CONSUMER
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import (
     CommittedOffset,
@@ -143,12 +142,12 @@ class GroupShard:
     def heartbeat(self, group_id: str, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         """Decide a heartbeat of the consumer protocol. Raises `KafkaError`; nothing has changed."""
         check_group_id(group_id)
-        former = self._former(self.classic.by_id, group_id, CLASSIC)
+        former = self._former(self.classic.by_id, group_id)
         live = self.groups.get(group_id)
         if live is None:
             if request.epoch == JOINING:
                 self._check_room(group_id)
-            live = self._new(group_id, after=0 if former is None else former.state.generation)
+            live = self._new(group_id, after=0 if former is None else former.epoch)
         decision = live.heartbeats.decide(request, now)
         if decision.records:
             # With the session that the decision began.
@@ -162,10 +161,10 @@ class GroupShard:
     ) -> ClassicStep:
         """Decide a join of the classic protocol, see `ClassicRequests`."""
         check_group_id(group_id)
-        former = self._former(self.groups, group_id, CONSUMER)
+        former = self._former(self.groups, group_id)
         if group_id not in self.classic.by_id:
             self._check_room(group_id)
-        first = Recorded(generation=0 if former is None else former.state.state.epoch)
+        first = Recorded(generation=0 if former is None else former.epoch)
         step = self.classic.join(
             group_id, request, ticket=ticket, fresh_id=fresh_id, now=now, first=first
         )
@@ -176,7 +175,7 @@ class GroupShard:
             step.records[:0] = [*former.delete(), record]
         return step
 
-    def _former(self, groups: Mapping[str, Former], group_id: str, protocol: str) -> Former | None:
+    def _former(self, groups: Mapping[str, Former], group_id: str) -> Former | None:
         """Find the group of the other protocol that becomes one of this, since it is empty.
 
         Raises `InconsistentGroupProtocolError` if it has members.
@@ -184,15 +183,14 @@ class GroupShard:
         former = groups.get(group_id)
         if former is not None and former.member_count:
             raise InconsistentGroupProtocolError(
-                f"group {group_id!r} has {former.member_count} members of the {protocol} protocol: "
-                "stop them first, or join another group"
+                f"group {group_id!r} has {former.member_count} members of the {former.protocol} "
+                "protocol: stop them first, or join another group"
             )
         return former
 
     def _check_room(self, group_id: str) -> None:
         limit = self._config.groups_max
-        count = len(self.groups) + len(self.classic.by_id)
-        if count >= limit and not self.offsets.has_offsets(group_id):
+        if self.group_count >= limit and not self.offsets.has_offsets(group_id):
             raise GroupMaxSizeReachedError(
                 f"the coordinator of group {group_id!r} has {limit} groups, its maximum: "
                 "delete groups that are not needed"
@@ -321,6 +319,11 @@ class GroupShard:
         if live is None or classic is None:
             return live or classic
         return classic if classic.member_count or classic.state.is_recorded else live
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups of either protocol, those with committed offsets alone left out."""
+        return len(self.groups) + len(self.classic.by_id)
 
     @property
     def memberships(self) -> Iterator[Membership]:

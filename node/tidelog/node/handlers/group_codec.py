@@ -14,7 +14,7 @@ from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
 from tidelog.broker.coordinator.consumer_member import by_topic, one_by_one
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_shard import GroupShard
-from tidelog.broker.coordinator.group_states import CLASSIC, CONSUMER, EMPTY, state_of
+from tidelog.broker.coordinator.group_states import CLASSIC, EMPTY
 from tidelog.broker.coordinator.offsets import (
     NO_EPOCH,
     CommittedOffset,
@@ -191,18 +191,8 @@ def list_group(shard: GroupShard, group_id: str) -> ListGroupsResponse.Group | N
     live = shard.group(group_id)
     if live is None:
         return ListGroupsResponse.Group(group_id=group_id, type=CLASSIC, state=EMPTY)
-    if isinstance(live, LiveClassicGroup):
-        return ListGroupsResponse.Group(
-            group_id=group_id,
-            type=CLASSIC,
-            state=live.state.state.value,
-            members=live.member_count,
-        )
     return ListGroupsResponse.Group(
-        group_id=group_id,
-        type=CONSUMER,
-        state=state_of(live.state),
-        members=len(live.state.members),
+        group_id=group_id, type=live.protocol, state=live.state_name, members=live.member_count
     )
 
 
