@@ -28,6 +28,7 @@ T = TypeVar("T")
 _TOPIC_ID = re.compile(r"\b[0-9a-f]{32}\b")
 _CELL_NUMBER = re.compile(r"\t\d+")
 """Indexes and times of the controllers, which every change of their work moves."""
+_TIME = re.compile(r'(?<=_ms": )\d+')
 
 
 class Invocation(NamedTuple):
@@ -118,6 +119,8 @@ class GoldenCluster:
         shown = _TOPIC_ID.sub("TOPIC-ID", shown)
         if line.startswith("tidelog quorum"):
             shown = _CELL_NUMBER.sub("\tN", shown)
+        if line.startswith("tidelog groups"):
+            shown = _TIME.sub("N", shown)
         return (
             *(f"  {one}".rstrip() for one in shown.splitlines()),
             *(f"! {one}".rstrip() for one in err.getvalue().splitlines()),

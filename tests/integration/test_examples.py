@@ -20,6 +20,8 @@ SAID = {
     "whole_client": "",
     "whole_group": "the last rebalance: member ",
     "whole_sync_client": "",
+    "point_to_point": "60 jobs, each done by one of 3 workers\n",
+    "broadcast": "each of 3 services got all 10 events\n",
     "order_events": "points {'ada': 64, 'bob': 30}",
     "log_collection": "dropped: 0; errors by host: {'web-2': 10}",
     "change_capture": "[(2, 'Bente', 9), (3, 'Cilly', 7)]",
