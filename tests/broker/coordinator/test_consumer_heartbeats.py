@@ -100,6 +100,38 @@ def test_a_request_of_before_the_assignment_was_known_confirms_nothing(
     assert first.version < known.version
 
 
+def test_requests_that_were_under_way_do_not_keep_a_confirmation_from_counting(
+    coordinator: Coordinator, owner: Reply
+) -> None:
+    """Three that were written before `a` knew what it is to let go of; the fourth knows."""
+    coordinator.assign(a=orders(0, 1))
+    asked = pushed(coordinator, "a")
+    answers = [coordinator.ask(staying(owner, 0, 1, 2, 3)) for _ in range(3)]
+    assert [(one.assignment, one.version) for one in answers] == 3 * [(orders(0, 1), asked.version)]
+    assert coordinator.group.members["a"].revoking == orders(2, 3)
+    coordinator.ask(staying(asked, 0, 1))
+    assert coordinator.group.members["a"].revoking == NOTHING
+
+
+def test_one_that_joins_again_gets_its_assignment_under_another_number(
+    coordinator: Coordinator, owner: Reply
+) -> None:
+    again = coordinator.ask(joining())
+    assert (again.assignment, again.version) == (ALL, owner.version + 1)
+
+
+def test_an_assignment_that_came_back_has_another_number_than_before(
+    coordinator: Coordinator, owner: Reply
+) -> None:
+    coordinator.assign(a=orders(0, 1, 2))
+    less = pushed(coordinator, "a")
+    coordinator.ask(staying(less, 0, 1, 2))
+    coordinator.assign(a=ALL)
+    back = pushed(coordinator, "a")
+    assert back.assignment == owner.assignment
+    assert owner.version < less.version < back.version
+
+
 def test_the_loss_is_confirmed_only_after_a_new_coordinator_asked_for_it_again(
     coordinator: Coordinator, owner: Reply
 ) -> None:

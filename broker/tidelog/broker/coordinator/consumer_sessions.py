@@ -72,6 +72,8 @@ class ConsumerSessions:
         """Renew the session."""
         session = self.begin(member_id, now_ms)
         session.epoch, session.end_cause = epoch, ""
+        if epoch == JOINING:
+            session.offered = None  # it has dropped what it was sent
         session.heard_ms, session.is_fenced, session.disconnected_ms = now_ms, False, None
         session.sequence = max(session.sequence, sequence)
         if epoch == JOINING:
@@ -100,8 +102,14 @@ class ConsumerSessions:
         return session is not None and session.disconnected_ms is not None
 
     def note_offer(self, member_id: str, assigned: Partitions, now_ms: int) -> int:
-        """Number an assignment that is about to be sent; no number is used twice in a group."""
+        """Number an assignment that is about to be sent; no number is used twice in a group.
+
+        The newest one that is sent again keeps its number: with another one, requests that are on
+        their way would name an old number each, and none of them would confirm anything.
+        """
         session = self.begin(member_id, now_ms)
+        if session.version and session.offered == assigned:
+            return session.version
         self._version += 1
         session.version, session.offered = self._version, assigned
         return session.version

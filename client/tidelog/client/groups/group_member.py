@@ -66,6 +66,8 @@ class GroupMember:
         self._request_timeout_ms = request_timeout_ms
         self._routing = calls.routing
         self._to_say = asyncio.Event()
+        self._has_word = False
+        """True when there is something to say since the last request was made."""
         self._may_join = asyncio.Event()
         self._may_join.set()
         self._news = asyncio.Event()
@@ -93,13 +95,22 @@ class GroupMember:
         )
 
     def say(self) -> None:
-        """Send a heartbeat now, since the member has something to say."""
-        self._to_say.set()
+        """Send a heartbeat soon, since the member has something to say.
+
+        When the last one is answered: a coordinator that is slow would get ever more of them.
+        """
+        self._has_word = True
+        self._speak()
+
+    def _speak(self) -> None:
+        if self._has_word and not self._membership.awaits_answer:
+            self._to_say.set()
 
     def rejoin(self) -> None:
         """Join again after everything was lost."""
         self._may_join.set()
-        self._to_say.set()
+        self._has_word = True
+        self._to_say.set()  # nothing that was sent before is waited for
 
     def lose(self, why: str) -> None:
         """Own nothing from now on."""
@@ -157,6 +168,7 @@ class GroupMember:
         while True:
             await self._may_join.wait()
             self._to_say.clear()
+            self._has_word = False
             request = self._membership.request(self._said(), self._now_ms())
             await stream.send(request)
             saying = asyncio.create_task(self._to_say.wait())
@@ -192,6 +204,7 @@ class GroupMember:
             self._unreleased_ms = None
             has_offer = membership.take(response)
             self._news.set()
+            self._speak()
             if has_offer:
                 self._events.on_offer()
         elif response.error.code in _FENCED:

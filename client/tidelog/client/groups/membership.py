@@ -123,6 +123,11 @@ class Membership:
         """True for the answer to a request of this membership that was not answered yet."""
         return sequence in self._sent_ms
 
+    @property
+    def awaits_answer(self) -> bool:
+        """True while a request was not answered."""
+        return bool(self._sent_ms)
+
     def unanswered_ms(self, now_ms: int) -> int:
         """Return how long the oldest request waits for its answer; 0: none does."""
         return now_ms - min(self._sent_ms.values(), default=now_ms)
