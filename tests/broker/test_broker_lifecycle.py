@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
+from tidelog.core.env import Clock
+from tidelog.core.errors import CallFailedError
+from tidelog.core.system import SystemClock
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.listeners import one_listener
 from tidelog.v1 import common_pb2
@@ -32,9 +35,13 @@ class StubControllers:
         self.registered_epoch = 0
         self.refuse_at: int | None = None
         self.heard = asyncio.Event()
+        self.is_silent = False
+        self.clock: Clock = SystemClock()
 
     async def call(self, method: Any, request: Any, *, timeout_ms: int) -> Any:
         await asyncio.sleep(0)
+        if self.is_silent:
+            raise CallFailedError("no controller answers")
         if not isinstance(request, BrokerHeartbeatRequest):
             self.losses.append(request.start_loss)
             self.replaced.append(request.previous_broker_epoch)
@@ -153,4 +160,34 @@ async def test_a_broker_registers_in_place_of_the_registration_it_is_told_of() -
     await lifecycle.start()
     await until(lambda: lifecycle.broker_epoch == 7)
     assert controllers.replaced == [0, 5]
+    await lifecycle.stop()
+
+
+class ManualClock:
+    now_ms = 1_000
+
+    def monotonic_ms(self) -> int:
+        return self.now_ms
+
+    def monotonic_s(self) -> float:
+        return self.now_ms / 1000
+
+    def wall_ms(self) -> int:
+        return self.now_ms
+
+
+async def test_a_session_counts_from_the_sending_of_what_was_answered() -> None:
+    controllers, clock = StubControllers(), ManualClock()
+    controllers.clock = clock
+    lifecycle = broker(controllers, nothing)
+    assert not lifecycle.has_session
+    await lifecycle.start()
+    await until(lambda: lifecycle.has_session)
+    controllers.is_silent = True
+    clock.now_ms += 2_999
+    assert lifecycle.has_session
+    clock.now_ms += 1
+    assert not lifecycle.has_session
+    controllers.is_silent = False
+    await until(lambda: lifecycle.has_session)
     await lifecycle.stop()

@@ -12,7 +12,7 @@ from kafka.protocol.consumer.metadata import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
 )
-from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started
 from tests.node.group_calls import GroupCalls, HandMember
 from tests.node.test_group_events import said
 from tests.node.test_group_metrics import scraped
@@ -30,7 +30,12 @@ from tidelog.broker.coordinator.classic_messages import (
 )
 from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.client import Consumer
-from tidelog.core.errors import InconsistentGroupProtocolError, KafkaError, code_name
+from tidelog.core.errors import (
+    CoordinatorNotAvailableError,
+    InconsistentGroupProtocolError,
+    KafkaError,
+    code_name,
+)
 from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.v1.coordinator_pb2 import ListGroupsRequest, OffsetDeleteRequest
 from tidelog.v1.methods import LIST_GROUPS, OFFSET_DELETE
@@ -181,6 +186,22 @@ async def test_those_who_wait_hear_that_the_coordinator_moves(calls: GroupCalls)
     with pytest.raises(KafkaError) as refused:
         await waiting
     assert code_name(refused.value.code) == "NOT_COORDINATOR"
+
+
+async def test_one_that_the_controllers_do_not_hear_keeps_no_member_by_its_memory(
+    calls: GroupCalls,
+) -> None:
+    (member,) = await settled(calls, 1)
+    on, leader = await classic(calls), await calls.coordinator()
+    heartbeat = HeartbeatRequest(member.member_id, member.generation)
+    broker: Any = calls.cluster.machines[leader].node._broker
+    broker.groups._has_session = lambda: False
+    await on.heartbeat("g", heartbeat)  # its replicas confirm
+    for one in ADDRESSES:
+        if one != leader:
+            calls.cluster.kill(one)
+    with pytest.raises(CoordinatorNotAvailableError):
+        await on.heartbeat("g", heartbeat)
 
 
 async def test_a_group_has_one_protocol_at_a_time(calls: GroupCalls) -> None:

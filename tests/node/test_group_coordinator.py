@@ -183,6 +183,36 @@ async def test_a_commit_that_no_replica_has_is_not_acknowledged(calls: GroupCall
     assert await calls.committed() == {("orders", 0): 9, ("orders", 1): 1}
 
 
+async def test_one_that_the_controllers_do_not_hear_answers_what_its_replicas_confirm(
+    calls: GroupCalls,
+) -> None:
+    member = await _idle_member(calls)
+    leader = await calls.coordinator()
+    broker: Any = calls.cluster.machines[leader].node._broker
+    broker.groups._has_session = lambda: False
+    assert await member.ask() == "NONE"  # they do
+    assert await calls.committed() == {}
+    others = [one for one in ADDRESSES if one != leader]
+    for one in others:
+        calls.cluster.kill(one)
+    heard, read = await asyncio.gather(
+        calls.cluster.ask(leader, CONSUMER_GROUP_HEARTBEAT, member.request()),
+        _fetch_error(calls, leader),
+    )
+    assert code_name(heard.error.code) == read == "COORDINATOR_NOT_AVAILABLE"
+
+
+async def test_one_that_the_controllers_hear_answers_at_once_what_is_committed(
+    calls: GroupCalls,
+) -> None:
+    member = await _idle_member(calls)
+    leader = await calls.coordinator()
+    for one in ADDRESSES:
+        if one != leader:
+            calls.cluster.kill(one)
+    assert await member.ask() == "NONE"
+
+
 async def test_without_enough_replicas_nothing_is_appended(calls: GroupCalls) -> None:
     await calls.commit({("orders", 0): 7})
     leader = await calls.coordinator()
@@ -199,6 +229,16 @@ async def test_without_enough_replicas_nothing_is_appended(calls: GroupCalls) ->
     for one in others:
         await calls.cluster.start(one)
     assert await calls.committed() == {("orders", 0): 7}
+
+
+async def _idle_member(calls: GroupCalls) -> HandMember:
+    """A member whose next heartbeat changes nothing."""
+    member = HandMember(calls, "m", "orders")
+    for _ in range(4):
+        assert await member.ask() == "NONE"
+        await asyncio.sleep(0.5)
+    assert len(member.owned) == 4
+    return member
 
 
 async def _fetch_error(calls: GroupCalls, node_id: int) -> str:

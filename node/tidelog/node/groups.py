@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.assignors.interface import Assignor
-from tidelog.broker.coordinator.group_coordinator import GroupCoordinator, GroupObservers
+from tidelog.broker.coordinator.group_coordinator import (
+    ControllersView,
+    GroupCoordinator,
+    GroupObservers,
+)
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import ANSWERS_TIMEOUT_MS, GroupLag
 from tidelog.broker.replica_manager import ReplicaManager
@@ -29,6 +33,7 @@ def build_groups(
     on_fatal: Callable[[BaseException], None],
     replica_manager: ReplicaManager,
     image: Callable[[], MetadataImage],
+    has_session: Callable[[], bool],
     note: Callable[[Event], None],
 ) -> GroupCoordinator:
     """Build the coordinator; it does nothing before its start."""
@@ -47,7 +52,7 @@ def build_groups(
         config=config.groups,
         assignors=group_assignors(config),
         replica_manager=replica_manager,
-        image=image,
+        controllers=ControllersView(image, has_session),
         clock=clock,
         random=random,
         on_fatal=on_fatal,

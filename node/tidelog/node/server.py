@@ -398,7 +398,7 @@ def _build_broker(
         lifecycle,
         forwarder,
         producer_ids,
-        _build_groups(config, ports, replica_manager, follower, journal),
+        _build_groups(config, ports, replica_manager, follower, lifecycle, journal),
     )
 
 
@@ -407,6 +407,7 @@ def _build_groups(
     ports: Ports,
     replica_manager: ReplicaManager,
     follower: MetadataFollower,
+    lifecycle: Lifecycle,
     journal: NodeJournal,
 ) -> GroupCoordinator:
     return build_groups(
@@ -417,6 +418,7 @@ def _build_groups(
         on_fatal=ports.on_fatal,
         replica_manager=replica_manager,
         image=lambda: follower.image,
+        has_session=lambda: lifecycle.has_session,
         note=journal.note,
     )
 

@@ -7,16 +7,22 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CoordinatorKey(_message.Message):
-    __slots__ = ("offset_commit", "group", "member", "classic_group")
+    __slots__ = ("offset_commit", "group", "member", "classic_group", "barrier")
     OFFSET_COMMIT_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
     CLASSIC_GROUP_FIELD_NUMBER: _ClassVar[int]
+    BARRIER_FIELD_NUMBER: _ClassVar[int]
     offset_commit: OffsetCommitKey
     group: GroupKey
     member: GroupMemberKey
     classic_group: ClassicGroupKey
-    def __init__(self, offset_commit: _Optional[_Union[OffsetCommitKey, _Mapping]] = ..., group: _Optional[_Union[GroupKey, _Mapping]] = ..., member: _Optional[_Union[GroupMemberKey, _Mapping]] = ..., classic_group: _Optional[_Union[ClassicGroupKey, _Mapping]] = ...) -> None: ...
+    barrier: BarrierKey
+    def __init__(self, offset_commit: _Optional[_Union[OffsetCommitKey, _Mapping]] = ..., group: _Optional[_Union[GroupKey, _Mapping]] = ..., member: _Optional[_Union[GroupMemberKey, _Mapping]] = ..., classic_group: _Optional[_Union[ClassicGroupKey, _Mapping]] = ..., barrier: _Optional[_Union[BarrierKey, _Mapping]] = ...) -> None: ...
+
+class BarrierKey(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
 class OffsetCommitKey(_message.Message):
     __slots__ = ("group_id", "topic_id", "partition")

@@ -23,7 +23,11 @@ from tidelog.broker.coordinator.classic_messages import (
 )
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.broker.coordinator.group_coordinator import GroupCoordinator, GroupObservers
+from tidelog.broker.coordinator.group_coordinator import (
+    ControllersView,
+    GroupCoordinator,
+    GroupObservers,
+)
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import GroupLag
 from tidelog.broker.coordinator.group_shard import GroupShard
@@ -84,7 +88,7 @@ class Broker:
             config=config,
             assignors=assignors_of(["uniform"]),
             replica_manager=replica_manager,
-            image=lambda: IMAGE,
+            controllers=ControllersView(lambda: IMAGE, lambda: True),
             clock=self.clock,
             random=random,
             on_fatal=self.fatal.append,

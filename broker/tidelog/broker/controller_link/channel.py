@@ -57,7 +57,7 @@ class ControllerChannel:
         self.own = own or OwnCluster()
         self._peers = peers
         self._addresses = list(addresses)
-        self._clock = clock
+        self.clock = clock
         self._preferred = 0
 
     @property
@@ -82,10 +82,10 @@ class ControllerChannel:
         attempts, too.
         """
         self.own.stamp(request)
-        deadline = self._clock.monotonic_ms() + timeout_ms
+        deadline = self.clock.monotonic_ms() + timeout_ms
         last: TidelogError = UnreachableError("no controller was reached in time")
         asked = strangers = 0
-        while (left := deadline - self._clock.monotonic_ms()) > 0:
+        while (left := deadline - self.clock.monotonic_ms()) > 0:
             known_epoch = self.epoch.highest
             try:
                 # Half of the remaining time, so that a silent controller leaves time for the next

@@ -79,10 +79,23 @@ class Lifecycle:
         self._identity = identity
         self._controllers = controllers
         self._follower = follower
+        self._answered_ms: int | None = None
+        """Time at which the newest heartbeat that was answered was sent."""
         self._is_prepared = is_prepared
         self._on_registered = on_registered
         self._note_event = note
         self._background = Background(on_fatal)
+
+    @property
+    def has_session(self) -> bool:
+        """True while the controllers surely have not given this broker up.
+
+        They do when they have not heard it for a session, which counts here from the sending.
+        """
+        if self._answered_ms is None or not self.is_ready:
+            return False
+        silent_ms = self._controllers.clock.monotonic_ms() - self._answered_ms
+        return silent_ms < self._identity.session_timeout_ms
 
     async def start(self) -> None:
         """Start registering; returns at once."""
@@ -155,6 +168,7 @@ class Lifecycle:
     async def _keep_session(self) -> None:
         """Send heartbeats until the controllers do not know this registration anymore."""
         while True:
+            sent_ms = self._controllers.clock.monotonic_ms()
             try:
                 response = await self._heartbeat(want_shut_down=False)
             except TidelogError as error:
@@ -166,6 +180,7 @@ class Lifecycle:
                 self.is_ready = False
                 return
             if response.error.code == common_pb2.NONE:
+                self._answered_ms = sent_ms
                 self._note(response)
             await asyncio.sleep(self._interval_ms() / 1000)
 

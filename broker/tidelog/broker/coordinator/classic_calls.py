@@ -28,6 +28,7 @@ from tidelog.broker.coordinator.classic_messages import (
     SyncRequest,
     Ticket,
 )
+from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.deadlines import Deadlines
 from tidelog.broker.coordinator.group_key import check_group_id
 from tidelog.broker.coordinator.group_shard import GroupShard
@@ -96,12 +97,17 @@ class ClassicCalls:
         *,
         find: Callable[[str], HostedGroups],
         committed: CommitWait,
+        proof: Callable[[], list[CoordinatorRecord]],
         clock: Clock,
         random: Random,
     ) -> None:
-        """`find` finds the shard of a group, or raises `KafkaError`."""
+        """`find` finds the shard of a group, or raises `KafkaError`.
+
+        `proof` makes the records that an answer from memory has to wait for (decision 0056).
+        """
         self._find = find
         self._committed = committed
+        self._proof = proof
         self._clock = clock
         self._random = random
         self._tickets = 0
@@ -139,12 +145,16 @@ class ClassicCalls:
         return await self._ask(group_id, decide, SyncAnswer)
 
     async def heartbeat(self, group_id: str, request: HeartbeatRequest) -> None:
-        """Renew a member's session; nothing is recorded, and nothing waited for.
+        """Renew a member's session; nothing of it is recorded.
 
-        Raises `RebalanceInProgressError` when the member has to join again.
+        Waits only while the controllers do not hear this broker (decision 0056). Raises
+        `RebalanceInProgressError` when the member has to join again.
         """
         check_group_id(group_id)
-        self._find(group_id).shard.classic.heartbeat(group_id, request, self._now())
+        hosted = self._find(group_id)
+        hosted.shard.classic.heartbeat(group_id, request, self._now())
+        if proof := self._proof():
+            await self._committed(hosted, hosted.append(proof), is_write=False)
 
     async def leave(self, group_id: str, request: LeaveRequest) -> list[KafkaError | None]:
         """Remove members; a result for each, None: it is gone."""

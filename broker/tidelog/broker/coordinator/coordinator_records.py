@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from tidelog.core.errors import CorruptMessageError
 from tidelog.v1.coordinator_records_pb2 import (
+    BarrierKey,
     ClassicGroupValue,
     CoordinatorKey,
     GroupMemberValue,
@@ -36,6 +37,10 @@ class CoordinatorRecord(NamedTuple):
 
     key: CoordinatorKey
     value: CoordinatorValue | None
+
+
+BARRIER = CoordinatorRecord(CoordinatorKey(barrier=BarrierKey()), None)
+"""Changes nothing: its commit proves that its writer led the partition after it was appended."""
 
 
 class EncodedRecord(NamedTuple):

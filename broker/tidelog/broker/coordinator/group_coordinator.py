@@ -19,7 +19,7 @@ from tidelog.broker.coordinator.classic_calls import ClassicCalls
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, HeartbeatDecision, Reply
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
-from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_key import check_group_id, partition_of
@@ -71,6 +71,14 @@ class GroupObservers(NamedTuple):
     lag: GroupLag
 
 
+class ControllersView(NamedTuple):
+    """Knowledge of the controllers, as of this broker."""
+
+    image: Callable[[], MetadataImage]
+    has_session: Callable[[], bool]
+    """True while they surely have not given this broker up."""
+
+
 class GroupCoordinator:
     """Groups of the partitions of `__consumer_offsets` that this broker leads.
 
@@ -83,7 +91,7 @@ class GroupCoordinator:
         config: GroupConfig,
         assignors: Mapping[str, Assignor],
         replica_manager: ReplicaManager,
-        image: Callable[[], MetadataImage],
+        controllers: ControllersView,
         clock: Clock,
         random: Random,
         on_fatal: Callable[[BaseException], None],
@@ -95,11 +103,12 @@ class GroupCoordinator:
         self.streams = MemberStreams()
         self.journal = observers.journal
         self._assignors = assignors
-        self._image = image
+        self._image = controllers.image
         self._clock = clock
+        self._has_session = controllers.has_session
         self._background = Background(on_fatal)
-        self._patterns = PatternMatching(image, self._background)
-        self._topics = ImageTopics(image, self._patterns.topics)
+        self._patterns = PatternMatching(self._image, self._background)
+        self._topics = ImageTopics(self._image, self._patterns.topics)
         self._replica_manager = replica_manager
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             hooks=self,
@@ -112,7 +121,11 @@ class GroupCoordinator:
         self.metrics = GroupMetrics(self.runtime, observers.lag)
         self._lag = observers.lag
         self.classic = ClassicCalls(
-            find=self._find, committed=self._committed, clock=clock, random=random
+            find=self._find,
+            committed=self._committed,
+            proof=self._proof,
+            clock=clock,
+            random=random,
         )
         """Members of the classic protocol: join, sync, heartbeat, leave."""
         self._has_timers = False
@@ -152,7 +165,7 @@ class GroupCoordinator:
         await self._match(group_id, request.pattern)
         hosted = self._find(group_id)
         decision = hosted.shard.heartbeat(group_id, request, self._now())
-        end = hosted.append(decision.records)
+        end = hosted.append(decision.records or self._proof())
         if decision.records:
             self._touch(hosted, group_id)
         await self._committed(hosted, end, is_write=bool(decision.records))
@@ -479,8 +492,17 @@ class GroupCoordinator:
             await self._patterns.match(of_group, pattern)
 
     async def _read(self, hosted: HostedGroups, seen: T) -> T:
-        await self._committed(hosted, hosted.append([]), is_write=False)
+        await self._committed(hosted, hosted.append(self._proof()), is_write=False)
         return seen
+
+    def _proof(self) -> list[CoordinatorRecord]:
+        """Make what has to be committed before an answer that needs no record of its own.
+
+        While the controllers hear this broker, none of its partitions is another's. When they have
+        not for a session, only the in-sync replicas can tell that it still leads: each answer has a
+        barrier of its own, since a fetch that confirms an older one may come late (decision 0056).
+        """
+        return [] if self._has_session() else [BARRIER]
 
     def _committed(
         self, hosted: HostedGroups, end_offset: int, *, is_write: bool

@@ -104,11 +104,18 @@ class CoordinatorCalls:
         """Return an answer's error; a coordinator that it names is asked next."""
         if response.error.code == common_pb2.NOT_COORDINATOR:
             self.forget(response.coordinator)
+        elif response.error.code == common_pb2.COORDINATOR_NOT_AVAILABLE:
+            self.forget()  # it cannot prove that it still is the coordinator
         return error_from_wire(response.error)
 
     def forget(self, hint: LeaderHint | None = None) -> None:
-        """Look the coordinator up again, unless a hint names it."""
+        """Look the coordinator up again, unless a hint names it.
+
+        By another broker: the one that named it may be behind, or be that coordinator itself.
+        """
         self._address = hint.address or None if hint is not None else None
+        if self._address is None:
+            self.routing.prefer_another()
 
     async def pause(self, error: TidelogError, failures: int, deadline_ms: int) -> None:
         """Wait before the next attempt; raise the error if no time is left, or none would help."""
