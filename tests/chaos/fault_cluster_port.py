@@ -26,6 +26,7 @@ class FakeLoad:
 
     is_held = False
     unended = 0
+    group = None
 
     async def recreate(self, topic: str) -> None:
         raise NotImplementedError

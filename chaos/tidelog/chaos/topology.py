@@ -21,6 +21,8 @@ Direction = Literal["upstream", "downstream"]
 
 CLIENTS = "clients"
 """The first group of clients; a group is cut from nodes as one."""
+MEMBERS = "members"
+"""The members of a story's consumer group."""
 
 
 def node_name(node_id: int) -> str:

@@ -32,8 +32,8 @@ from tidelog.simulation.suites.worker import silence_nodes
 
 ALL = "all"
 SMOKE = "smoke"
-SMOKE_IDS = ("control", "F01", "F12", "F40")
-"""Run by `make test`: no fault, a leader killed, a divergent tail truncated, answers lost."""
+SMOKE_IDS = ("control", "F01", "F12", "F40", "F46")
+"""Run by `make test`: no fault, a leader killed, a tail cut, answers lost, a member paused."""
 LOAD_S = 8.0
 MUTANT_RUNS = 6
 

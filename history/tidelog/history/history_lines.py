@@ -43,7 +43,7 @@ class _Header(Struct, omit_defaults=True):
     overlaps_s: dict[str, Seconds] = {}
 
 
-class _End(Struct, tag="end", omit_defaults=True):
+class End(Struct, tag="end", omit_defaults=True):
     """The end of a send or a commit that was written before it ended."""
 
     number: Whole
@@ -54,8 +54,7 @@ class _End(Struct, tag="end", omit_defaults=True):
 
 
 _HEADER = msgspec.json.Decoder(_Header)
-_CALL = msgspec.json.Decoder(Call | _End)
-_ANY_CALL: msgspec.json.Decoder[Call] = msgspec.json.Decoder(Call)
+_CALL: msgspec.json.Decoder[Call | End] = msgspec.json.Decoder(Call | End)
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -85,13 +84,13 @@ def line_of(call: Call) -> str:
 def end_line(call: Send | Commit) -> str:
     """The end of a send or a commit that was written before it ended."""
     offset = call.offset if isinstance(call, Send) else None
-    end = _End(call.number, call.outcome, call.ended_s, offset, call.reason)
+    end = End(call.number, call.outcome, call.ended_s, offset, call.reason)
     return _ENCODER.encode(end).decode()
 
 
-def call_of(line: bytes | str) -> Call:
-    """Parse a line of `line_of`. Errors: `HistoryFormatError`."""
-    return _decode(_ANY_CALL, line)
+def call_or_end_of(line: bytes | str) -> Call | End:
+    """Parse a line of `line_of` or `end_line`. Errors: `HistoryFormatError`."""
+    return _decode(_CALL, line)
 
 
 # Reading
@@ -127,7 +126,7 @@ class _Reader:
             self._begin(_decode(_HEADER, line))
             return
         call = _decode(_CALL, line)
-        if isinstance(call, _End):
+        if isinstance(call, End):
             self._end(call)
             return
         call.process, call.topic = intern(call.process), intern(call.topic)
@@ -161,7 +160,7 @@ class _Reader:
             kind = "send" if isinstance(call, Send) else "commit"
             raise HistoryFormatError(f"another {kind} without an end has the same number")
 
-    def _end(self, end: _End) -> None:
+    def _end(self, end: End) -> None:
         call = self._open.pop(end.number, None)
         if call is None:
             raise HistoryFormatError("no send of this number, or commit, is without an end")

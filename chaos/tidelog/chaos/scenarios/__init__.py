@@ -1,5 +1,6 @@
 """Scenarios: stories of faults, each a function with its claim under `@scenario`.
 
+groups                   consumer groups: members and coordinators that die, sleep, are cut off
 leaders, acks, epochs    leaders that die, logs that part and become one again
 controllers, late_calls  the quorum; calls that arrive after their callers gave up
 network, links           TCP's tricks, and who still hears whom

@@ -14,13 +14,25 @@ from google.protobuf.message import Message
 
 from tidelog.chaos.report.record import Note
 from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.group_members import ChildMember, TaskMember
+from tidelog.chaos.sockets.member_setup import MemberSetup
 from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.chaos.sockets.work_plan import SEGMENT_BYTES, WorkPlan
 from tidelog.chaos.story.cluster_port import Answer
-from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.chaos.topology import MEMBERS
+from tidelog.chaos.workloads.group_member import GroupMember, MemberBook, MemberProcess
+from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.core.system import SystemClock
-from tidelog.history.history import ACKS_ALL, History, Poll, Send
+from tidelog.history.history import (
+    ACKS_ALL,
+    Assignment,
+    Commit,
+    Committed,
+    History,
+    Poll,
+    Send,
+)
 from tidelog.history.history_file import HistoryWriter
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
 
@@ -68,7 +80,8 @@ class SocketClients:
     @property
     def readers(self) -> Sequence[str]:
         """A reader for each group of clients."""
-        return [f"reader-of-{group}" for group in self.cluster.topology.client_groups]
+        groups = self.cluster.topology.client_groups
+        return [f"reader-of-{group}" for group in groups if group != MEMBERS]
 
     @property
     def segment_bytes(self) -> range:
@@ -98,6 +111,44 @@ class SocketClients:
         """Into the history and its file."""
         self.history.polls.append(poll)
         self.writer.add(poll)
+
+    @property
+    def group(self) -> GroupPlan | None:
+        """The story's."""
+        return self.work.group
+
+    def start_member(
+        self, plan: MemberPlan, book: MemberBook, *, has_process: bool
+    ) -> MemberProcess:
+        """A task of this process, or a process of its own; on links of the members."""
+        if has_process:
+            setup = MemberSetup(plan, tuple(self.bootstrap), self.cluster.client_routes(MEMBERS))
+            return ChildMember(self.cluster, setup, book)
+        transport = self.cluster.client_transport(MEMBERS)
+        ports = {
+            "transport": transport,
+            "clock": SystemClock(),
+            "random": self.random.fork(plan.name),
+        }
+        return TaskMember(GroupMember(book, plan, bootstrap=self.bootstrap, ports=ports), transport)
+
+    def begin_commit(self, commit: Commit) -> None:
+        """As `begin_send`."""
+        self.writer.begin(commit)
+
+    def end_commit(self, commit: Commit) -> None:
+        """Into the history and its file."""
+        self.history.commits.append(commit)
+        self.writer.end(commit)
+
+    def add_group_call(self, call: Assignment | Committed) -> None:
+        """Into the history and its file."""
+        self.history.add(call)
+        self.writer.add(call)
+
+    def address_of(self, node_id: int) -> str:
+        """See `WorkloadPort`."""
+        return self.cluster.address(node_id)
 
     @property
     def is_diary_read(self) -> bool:

@@ -18,7 +18,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +33,7 @@ from tidelog.chaos.sockets.inspector import Inspector
 from tidelog.chaos.sockets.node_processes import NodeProcess
 from tidelog.chaos.sockets.node_setup import NodeSetup
 from tidelog.chaos.sockets.proxies import ToxiproxyProxies
-from tidelog.chaos.sockets.routed_peers import RoutedTransport, Tap
+from tidelog.chaos.sockets.routed_peers import RoutedTransport, Routes, Tap
 from tidelog.chaos.sockets.sync_latency import SyncLatency
 from tidelog.chaos.sockets.toxiproxy import ProxyError, Toxiproxy
 from tidelog.chaos.sockets.wiring import Wiring
@@ -166,6 +166,19 @@ class SocketCluster:
     def client_transport(self, group: str = CLIENTS, *, tap: Tap | None = None) -> RoutedTransport:
         """A transport with channels of its own through the group's proxies. `close` it."""
         return RoutedTransport(self._wiring.routes(group), tap=tap)
+
+    def client_routes(self, group: str) -> Routes:
+        """The group's proxies, for a client in another process."""
+        return self._wiring.routes(group)
+
+    def spawn(self, name: str, command: Sequence[str]) -> Child:
+        """Start another process of the run, which ends with it; its output is in `name`.log."""
+        return Child.spawn(
+            [sys.executable, *command],
+            folder=self.folder,
+            log_path=self.folder / f"{name}.log",
+            environment=self._environment,
+        )
 
     def data_dir(self, node_id: int) -> Path:
         """Its log.dirs."""

@@ -28,7 +28,7 @@ from tidelog.chaos.sockets.story_limits import (
     run_within,
 )
 from tidelog.chaos.sockets.verdict import FAILED
-from tidelog.chaos.sockets.work_plan import work_of
+from tidelog.chaos.sockets.work_plan import settings_of, work_of
 from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
@@ -53,7 +53,7 @@ async def run_scenario(plan: RunPlan, *, folder: Path, on_note: Callable[[str], 
     cluster = SocketCluster(
         folder=folder / "nodes",
         topology=plan.topology,
-        settings={ENGINE_KEY: plan.engine, **scenario.needs.settings},
+        settings={ENGINE_KEY: plan.engine, **settings_of(scenario)},
         mutant=plan.mutant,
         disk_bytes=sizes if scenario.needs.disk_bytes else {},
     )
@@ -111,6 +111,8 @@ class _Run:
                     is_calm = await self._calm_down()
         finally:
             self._hand_over(is_calm=is_calm)
+            if self._workload.group is not None:
+                await self._workload.group.abandon()
         await self._stop()
 
     def _hand_over(self, *, is_calm: bool) -> None:
@@ -128,6 +130,8 @@ class _Run:
         for node_id, words in self._cluster.ended_by_themselves().items():
             if not self._plan.scenario.needs.is_damaging:
                 self._evidence.report("died", f"node {node_id} ended by itself: {words}")
+        for words in [] if self._workload.group is None else self._workload.group.failures:
+            self._evidence.report("died", f"a member ended by itself: {words}")
         await self._clients.close()
         topology = self._cluster.topology
         for ids in (topology.broker_ids, topology.controller_ids):
@@ -195,8 +199,8 @@ class _Run:
 
     def _left(self, invariant: str) -> Iterator[str]:
         """Yield what is not at rest."""
-        if invariant == "I29" and self._workload.unended:
-            yield f"{self._workload.unended} sends have not ended"
+        unfinished = list(self._workload.find_unfinished()) if invariant == "I29" else []
+        yield from unfinished
         if self._port.topic not in self._port.image.topics:
             yield f"{self._port.topic} is not known"
         topology = self._cluster.topology
@@ -204,7 +208,7 @@ class _Run:
             self._evidence.round,
             broker_ids=topology.broker_ids,
             controller_ids=topology.controller_ids,
-            is_idle=invariant == "I29" and not self._workload.unended,
+            is_idle=invariant == "I29" and not unfinished,
         )
 
 

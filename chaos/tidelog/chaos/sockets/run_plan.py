@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.chaos.story.scenario import Scenario
-from tidelog.chaos.topology import CLIENTS, COMBINED, Topology
+from tidelog.chaos.topology import CLIENTS, COMBINED, MEMBERS, Topology
 from tidelog.raft.config import ENGINES
 
 STORY_S_MAX, FULL_STORY_S_MAX = 300.0, 6 * 3600.0
@@ -55,4 +55,6 @@ class RunPlan:
     def topology(self) -> Topology:
         """The nodes and their links."""
         topology = COMBINED if self.is_combined else Topology()
-        return replace(topology, client_groups=(CLIENTS, *self.scenario.needs.reader_groups))
+        needs = self.scenario.needs
+        members = () if needs.group is None else (MEMBERS,)
+        return replace(topology, client_groups=(CLIENTS, *members, *needs.reader_groups))

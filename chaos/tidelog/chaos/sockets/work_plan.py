@@ -6,10 +6,19 @@ some in flight, little enough that two cores carry nodes, proxies and clients.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidelog.chaos.story.scenario import Scenario
-from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.plans import (
+    CHURNED,
+    GROUP_HEARTBEAT_MS,
+    GROUP_SESSION_MS,
+    SHARED,
+    GroupPlan,
+    ProducerPlan,
+    TopicPlan,
+)
 from tidelog.history.history import ACKS_ALL
 
 SEGMENT_BYTES = 64 << 10
@@ -23,6 +32,12 @@ VALUE_BYTES = 100
 REQUEST_TIMEOUT_MS = 2_000
 DELIVERY_TIMEOUT_MS = 30_000
 """Longer than any fault of a story: a client that retries long enough meets no error."""
+GROUP_SETTINGS: Mapping[str, object] = {
+    "offsets.topic.num.partitions": 4,
+    "group.consumer.session.timeout.ms": GROUP_SESSION_MS,
+    "group.consumer.heartbeat.interval.ms": GROUP_HEARTBEAT_MS,
+}
+"""Configuration of nodes in a story with a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,8 @@ class WorkPlan:
 
     topics: tuple[TopicPlan, ...]
     producers: tuple[ProducerPlan, ...]
+    group: GroupPlan | None = None
+    """The story's consumer group."""
 
     @property
     def topic(self) -> TopicPlan:
@@ -45,14 +62,24 @@ def work_of(scenario: Scenario) -> WorkPlan:
     if scenario.needs.has_churn:
         topics.append(_topic(scenario, CHURNED))
         acks.append((CHURNED, ACKS_ALL))
+    group = scenario.needs.group
+    if group is not None:
+        topics.append(_topic(scenario, SHARED, partitions=group.partitions))
+        acks.append((SHARED, ACKS_ALL))
     producers = [_producer(number, *one) for number, one in enumerate(acks, start=1)]
-    return WorkPlan(tuple(topics), tuple(producers))
+    return WorkPlan(tuple(topics), tuple(producers), group)
 
 
-def _topic(scenario: Scenario, name: str) -> TopicPlan:
+def settings_of(scenario: Scenario) -> Mapping[str, object]:
+    """Configuration of every node, beside the usual one."""
+    of_group = {} if scenario.needs.group is None else GROUP_SETTINGS
+    return {**of_group, **scenario.needs.settings}
+
+
+def _topic(scenario: Scenario, name: str, *, partitions: int = 1) -> TopicPlan:
     return TopicPlan(
         name=name,
-        partitions=1,
+        partitions=partitions,
         min_insync_replicas=scenario.min_insync_replicas,
         is_flushed=bool(scenario.needs.is_flushed),
         is_lossy=scenario.needs.is_lossy,

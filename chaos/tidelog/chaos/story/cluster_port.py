@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tidelog.chaos.story.group_port import GroupPort
 from tidelog.core.env import Random
 from tidelog.history.history import History
 from tidelog.metadata.image import MetadataImage
@@ -66,6 +67,10 @@ class Load(Protocol):
     @property
     def unended(self) -> int:
         """Sends that have not ended."""
+
+    @property
+    def group(self) -> GroupPort | None:
+        """The story's consumer group; None: it has none."""
 
     async def recreate(self, topic: str) -> None:
         """Delete a topic and create it again, under load."""

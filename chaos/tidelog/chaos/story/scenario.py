@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from tidelog.chaos.story.scenario_run import ScenarioRun
-from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY, GroupPlan
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
@@ -53,6 +53,9 @@ class Needs:
     """Acks of the producers, one each."""
     reader_groups: tuple[str, ...] = ()
     """Sockets: further groups of clients; each is a reader on links of its own."""
+
+    group: GroupPlan | None = None
+    """A consumer group that reads a topic of its own meanwhile."""
 
 
 USUAL = Needs()

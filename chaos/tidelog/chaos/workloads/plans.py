@@ -1,4 +1,4 @@
-"""Plans of clients: topics, and producers of them. Pure."""
+"""Plans of clients: topics, producers of them, and members of a group. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 STEADY, SECOND, LOSSY, CHURNED = "steady", "second", "lossy", "churned"
+SHARED = "shared"
+"""The topic that a story's group reads."""
+GROUP = "readers"
+"""The story's group."""
+MEMBER = "member"
+"""The beginning of a member's name."""
+GROUP_SESSION_MS, GROUP_HEARTBEAT_MS = 6_000, 1_000
+"""Settings of every node in a story with a group: silence is noticed within seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +67,35 @@ class ProducerPlan:
     def max_request_size(self) -> int:
         """Room for one batch, or several."""
         return self.batch_size * (1 + self.burst_max % 2)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPlan:
+    """A member of the story's group: a consumer and its application."""
+
+    name: str
+    """Unique in the run."""
+    topic: str = SHARED
+    group_id: str = GROUP
+    work_s: float = 0.1
+    """Time that the application works on what it was handed out."""
+    letting_go_s: float = 0.0
+    """Time that its listener takes to let go of partitions."""
+    api_timeout_ms: int = 10_000
+    request_timeout_ms: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """The story's group: it reads the topic `SHARED`."""
+
+    members: int = 4
+    """Members from the beginning on."""
+    partitions: int = 8
+    """Partitions of the topic."""
+    letting_go_s: float = 0.0
+    """Time that a member takes to let go of partitions."""
+    request_timeout_ms: int = 2_000
+    """Time within which a member notices that its coordinator is cut off."""
+    has_processes: bool = False
+    """Each member is a process of its own, which can be paused and killed."""

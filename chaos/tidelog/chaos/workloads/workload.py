@@ -7,9 +7,10 @@ deletion has ended; its producers and readers end before it is created again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
+from tidelog.chaos.workloads.group_load import GroupLoad
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
 from tidelog.chaos.workloads.readers import read_all, read_along
 from tidelog.chaos.workloads.senders import Incarnation, Sender
@@ -49,6 +50,8 @@ class Workload:
         self._decisions = 0
         self._incarnations: dict[str, Incarnation] = {}
         self._pending: dict[int, Callable[[], Send]] = {}
+        self.group: GroupLoad | None = None
+        """The story's consumer group; None: it has none."""
         ports = port.client_ports("admin")
         self._transport: Transport = ports["transport"]
         self._admin = Admin(port.bootstrap, **ports)
@@ -83,6 +86,9 @@ class Workload:
         for plan in self.port.topics:
             await self._create(plan)
             self._begin(plan, 0)
+        if self.port.group is not None:
+            self.group = GroupLoad(self.port, self.port.group, next_number=self.next_number)
+            await self.group.begin()
 
     async def churn(self) -> None:
         """Until it is over: what operators do on a working day, drawn."""
@@ -98,19 +104,32 @@ class Workload:
                 self.port.note("admin", f"{topic.name}: {error}")
 
     async def stop_sending(self) -> None:
-        """Returns when every send has ended."""
+        """Returns when every send has ended, and the group has read everything and left."""
         for incarnation in self._incarnations.values():
             incarnation.is_over = True
         for incarnation in self._incarnations.values():
             await asyncio.gather(*incarnation.tasks)
+        if self.group is not None:
+            await self.group.finish()
+
+    def find_unfinished(self) -> Iterator[str]:
+        """Yield what has not come to its end, for people."""
+        if self.unended:
+            yield f"{self.unended} sends have not ended"
+        if self.group is not None and not self.group.is_finished:
+            yield f"group {self.group.group_id} has not read everything: {self.group.view}"
 
     async def close(self) -> None:
-        """Release the admin, write down what never ended."""
+        """Release the admin and the group, write down what never ended."""
         await self._admin.close()
+        if self.group is not None:
+            await self.group.close()
         self.write_pending()
 
     def write_pending(self) -> None:
-        """Write sends that have not ended into the history, too."""
+        """Write sends and commits that have not ended into the history, too."""
+        if self.group is not None:
+            self.group.write_pending()
         for send in self._pending.values():
             self.port.end_send(send())
         self._pending.clear()

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
-from tidelog.history.history import Poll, Send
+from tidelog.chaos.workloads.group_member import MemberBook, MemberProcess
+from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
+from tidelog.history.history import Assignment, Commit, Committed, History, Poll, Send
 
 
 class WorkloadPort(Protocol):
@@ -51,6 +52,31 @@ class WorkloadPort(Protocol):
 
     def end_poll(self, poll: Poll) -> None:
         """A poll ended: into the history."""
+
+    @property
+    def group(self) -> GroupPlan | None:
+        """The consumer group to be started; None: none is."""
+
+    @property
+    def history(self) -> History:
+        """Calls that ended."""
+
+    def start_member(
+        self, plan: MemberPlan, book: MemberBook, *, has_process: bool
+    ) -> MemberProcess:
+        """Start a member of the group; `has_process`: one of its own, if the stage has any."""
+
+    def begin_commit(self, commit: Commit) -> None:
+        """A commit begins: its outcome is unknown."""
+
+    def end_commit(self, commit: Commit) -> None:
+        """It ended, or never will: into the history."""
+
+    def add_group_call(self, call: Assignment | Committed) -> None:
+        """Into the history."""
+
+    def address_of(self, node_id: int) -> str:
+        """Address of a node for clients."""
 
     @property
     def is_diary_read(self) -> bool:

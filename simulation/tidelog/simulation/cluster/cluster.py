@@ -167,6 +167,17 @@ class SimCluster:
         self.network.attach(host)
         return self._client_ports(host)
 
+    def new_client_process(self, name: str) -> tuple[Host, ClientPorts]:
+        """A client in a process of its own, which can be paused and killed; names never repeat."""
+        host = self._new_host(name, name, None)
+        return host, self._client_ports(host)
+
+    def end_client_process(self, host: Host) -> None:
+        """End such a process at once (SIGKILL): its connections break, nothing of it runs on."""
+        self.trace.record(self.scheduler.now_s, "kill", host.name)
+        self.network.crash(host)
+        host.loop.kill()
+
     def address(self, node_id: int) -> str:
         """Address of a node for clients."""
         return self.machines[node_id].address

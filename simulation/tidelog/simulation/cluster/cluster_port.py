@@ -14,7 +14,7 @@ from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView, Side
 from tidelog.chaos.story.scenario_run import UNOBSERVED
-from tidelog.chaos.topology import CLIENTS
+from tidelog.chaos.topology import CLIENTS, MEMBERS
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history import ACKS_ALL, History
@@ -239,6 +239,8 @@ class SimClusterPort:
         if isinstance(side, int):
             return [self._actions.host(side)]
         hosts = self._simulation.client_hosts
+        if side == MEMBERS:
+            return self._simulation.client_processes
         return hosts if side == CLIENTS else [one for one in hosts if one == side]
 
     # Disks

@@ -9,9 +9,18 @@ from dataclasses import replace
 
 from tidelog.chaos.scenarios.catalogue import runnable_on
 from tidelog.chaos.story.scenario import SIM, Scenario
-from tidelog.chaos.workloads.plans import STEADY
+from tidelog.chaos.workloads.plans import (
+    GROUP_HEARTBEAT_MS,
+    GROUP_SESSION_MS,
+    SHARED,
+    STEADY,
+    GroupPlan,
+)
+from tidelog.history.history import ACKS_ALL
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 
+OFFSETS_PARTITIONS = 2
+"""Partitions of the internal topic; each costs steps."""
 STORM = "storm"
 """No scenario: what the seed draws."""
 SCENARIOS = runnable_on(SIM)
@@ -38,4 +47,26 @@ def shape(scenario: Scenario, config: ClusterSimulationConfig) -> ClusterSimulat
     )
     fetch_max_bytes = max(FETCHED_BYTES_MIN, config.replica.replica_fetch_max_bytes)
     replica = replace(config.replica, replica_fetch_max_bytes=fetch_max_bytes)
-    return replace(config, topics=(topic,), producers=producers, replica=replica)
+    shaped = replace(config, topics=(topic,), producers=producers, replica=replica)
+    return shaped if needs.group is None else _with_group(shaped, needs.group)
+
+
+def _with_group(config: ClusterSimulationConfig, group: GroupPlan) -> ClusterSimulationConfig:
+    """A second topic, with a producer of its own, for the group to read."""
+    (topic,), producer = config.topics, config.producers[0]
+    groups = replace(
+        config.groups,
+        offsets_topic_num_partitions=OFFSETS_PARTITIONS,
+        group_consumer_session_timeout_ms=GROUP_SESSION_MS,
+        group_consumer_heartbeat_interval_ms=GROUP_HEARTBEAT_MS,
+    )
+    return replace(
+        config,
+        topics=(topic, replace(topic, name=SHARED, partitions=group.partitions)),
+        producers=(
+            *config.producers,
+            replace(producer, name="producer-of-group", topic=SHARED, acks=ACKS_ALL),
+        ),
+        group=group,
+        groups=groups,
+    )

@@ -188,8 +188,8 @@ class _Story:
                 yield f"broker {broker_id} is not registered"
 
     def _unended(self, invariant: str) -> Iterator[str]:
-        if invariant == "I29" and self._workload.unended:
-            yield f"{self._workload.unended} sends have not ended"
+        if invariant == "I29":
+            yield from self._workload.find_unfinished()
 
 
 def _error_text(error: Exception) -> str:

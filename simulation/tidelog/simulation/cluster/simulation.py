@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tidelog.chaos.faults.budget import Budget
-from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.group_member import GroupMember, MemberBook
+from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
-from tidelog.history.history import History, Poll, Send
+from tidelog.history.history import Assignment, Commit, Committed, History, Poll, Send
 from tidelog.metadata.image import MetadataImage
 from tidelog.simulation.cluster.budget_view import SimBudgetView
 from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster, SimClusterConfig
 from tidelog.simulation.cluster.coverage import Observer
+from tidelog.simulation.cluster.group_members import SimGroupMember
 from tidelog.simulation.cluster.inside import has_failed_log, newest_image
 from tidelog.simulation.cluster.invariants import Invariants
 from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
@@ -66,6 +68,8 @@ class ClusterSimulation:
         self.invariants = Invariants(self.cluster, findings.report)
         self.cluster.scheduler.after_step = self._after_step
         self._clients: dict[str, ClientPorts] = {}
+        self.client_processes: list[str] = []
+        """Hosts of clients that have a process of their own."""
         self.held: set[int] = set()
         """Nodes that a fault keeps down; only asked, never gone through."""
         self.random = SeededRandom(seed)
@@ -115,7 +119,7 @@ class ClusterSimulation:
     @property
     def client_hosts(self) -> Sequence[str]:
         """Hosts of every client so far."""
-        return list(self._clients)
+        return [*self._clients, *self.client_processes]
 
     def client_ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
         """A client's way to the cluster, from a host of its own."""
@@ -134,6 +138,37 @@ class ClusterSimulation:
     def end_poll(self, poll: Poll) -> None:
         """Into the history."""
         self.history.polls.append(poll)
+
+    @property
+    def group(self) -> GroupPlan | None:
+        """The story's."""
+        return self.config.group
+
+    def start_member(
+        self, plan: MemberPlan, book: MemberBook, *, has_process: bool
+    ) -> SimGroupMember:
+        """Each has a process, whether it needs one or not."""
+        del has_process
+        host, ports = self.cluster.new_client_process(plan.name)
+        self.client_processes.append(plan.name)
+        own = {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
+        member = GroupMember(book, plan, bootstrap=self.bootstrap, ports=own)
+        return SimGroupMember(self.cluster, host, member)
+
+    def begin_commit(self, commit: Commit) -> None:
+        """Nobody reads a history that is not whole."""
+
+    def end_commit(self, commit: Commit) -> None:
+        """Into the history."""
+        self.history.commits.append(commit)
+
+    def add_group_call(self, call: Assignment | Committed) -> None:
+        """Into the history."""
+        self.history.add(call)
+
+    def address_of(self, node_id: int) -> str:
+        """See `WorkloadPort`."""
+        return self.cluster.address(node_id)
 
     @property
     def is_diary_read(self) -> bool:

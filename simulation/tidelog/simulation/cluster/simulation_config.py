@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.chaos.workloads.plans import (
     CHURNED,
     LOSSY,
     SECOND,
     STEADY,
+    GroupPlan,
     ProducerPlan,
     TopicPlan,
 )
@@ -36,6 +38,9 @@ class ClusterSimulationConfig:
     heartbeat_interval_ms: int
     sync_latency_s_max: float
     storm_s: float
+    groups: GroupConfig = field(default_factory=GroupConfig)
+    group: GroupPlan | None = None
+    """The story's consumer group."""
 
     @property
     def node_ids(self) -> tuple[int, ...]:
@@ -52,6 +57,7 @@ class ClusterSimulationConfig:
             config,
             replica=self.replica,
             raft=self.raft,
+            groups=self.groups,
             broker_heartbeat_interval_ms=self.heartbeat_interval_ms,
             auto_create_topics_enable=False,
             controller=replace(

@@ -6,6 +6,7 @@ from tidelog.simulation.mutants import (
     cluster_clients,
     cluster_controllers,
     cluster_followers,
+    cluster_groups,
     cluster_leaders,
     cluster_logs,
 )
@@ -19,6 +20,7 @@ ALL: dict[str, Mutant] = {
         cluster_controllers,
         cluster_logs,
         cluster_clients,
+        cluster_groups,
     )
     for mutant in vars(module).values()
     if isinstance(mutant, Mutant)
@@ -28,6 +30,8 @@ UNSEEN = frozenset(
     {
         "answers_of_older_epochs_taken",
         "any_incarnation_joins",
+        "commit_epochs_not_compared",
+        "coordinator_not_confirmed",
         "damage_cut_in_sync",
         "damage_not_acted_on",
         "decided_on_stale_image",
@@ -37,6 +41,7 @@ UNSEEN = frozenset(
         "epoch_not_assigned",
         "epochs_not_compared",
         "fetched_not_flushed",
+        "groups_answered_before_commit",
         "isr_decided_on_older_isr",
         "late_answers_handed_out",
         "late_registration_taken",

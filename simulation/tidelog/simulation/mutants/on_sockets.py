@@ -20,6 +20,8 @@ HUNTS: Mapping[str, str] = {
     "records_not_walked": "F55",
     "unread_responses_unbounded": "unread",
     "stands_still_while_syncing": "slow-majority",
+    "commit_epochs_not_compared": "F46",
+    "groups_answered_before_commit": "coordinator-cut-off",
 }
 """By the mutant's name, the scenario's id."""
 CONTROL = "control"

@@ -1,0 +1,35 @@
+"""Mutants of the group coordinator: what it answers when, and whose commits it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
+from tidelog.broker.coordinator.group_shard import Committer, GroupShard
+from tidelog.simulation.mutants.mutant import replaces
+
+
+@replaces(GroupCoordinator, "_committed")
+def groups_answered_before_commit(
+    _self: GroupCoordinator, _hosted: Any, _end_offset: int, *, is_write: bool
+) -> Awaitable[None]:
+    """A coordinator answers when it has appended, though no replica has it yet."""
+    del is_write
+    return _at_once()
+
+
+async def _at_once() -> None:
+    """Wait for nothing."""
+
+
+@replaces(GroupShard, "_check_committer")
+def commit_epochs_not_compared(_self: GroupShard, _group_id: str, _committer: Committer) -> None:
+    """A commit is taken from any sender, under any epoch."""
+
+
+@replaces(GroupCoordinator, "_proof")
+def coordinator_not_confirmed(_self: GroupCoordinator, _hosted: Any) -> list[CoordinatorRecord]:
+    """A coordinator that the controllers have not heard for long answers from memory."""
+    return []
