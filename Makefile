@@ -38,6 +38,8 @@ check: dev ## Check style, types, layers, lock file, generated code and docs; ch
 	@$(BIN)/basedpyright docs/examples
 	@$(BIN)/python tools/lock.py --check
 	@$(BIN)/python tools/protos.py --check
+	@$(BIN)/python tools/kafka_schemas.py --check
+	@$(BIN)/python tools/kafka_messages.py --check
 	@$(BIN)/python tools/config_docs.py --check
 	@$(BIN)/python tools/chaos_figures.py --check
 	@$(BIN)/python tools/scenario_tables.py --check
@@ -76,6 +78,7 @@ lock: dev ## Resolve requirements/*.txt from pyproject.toml
 
 proto: dev ## Generate the Python code of proto/ and add new messages and fields to tests/proto_baseline.txt
 	@$(BIN)/python tools/protos.py
+	@$(BIN)/python tools/kafka_messages.py
 
 docs: dev ## Generate docs/CONFIGURATION.md from the code, docs/chaos/figures.md from its ledger, tables of scenarios
 	@$(BIN)/python tools/config_docs.py

@@ -1,0 +1,1 @@
+"""Kafka's messages, a module each. Generated: `make proto`; see `tidelog.kafka`."""
