@@ -53,7 +53,7 @@ def bad_length(field: str, length: int, left: int) -> MalformedMessageError:
 
 def bad_count(field: str, count: int, left: int, room: int) -> MalformedMessageError:
     """The error for more elements than `left` bytes, or the message's `room`, can hold."""
-    if room < 0 <= count:
+    if room < 0 and 0 <= count <= left:
         problem = f"{count} elements: {-room} too many for one message"
     else:
         problem = f"{count} elements, where {left} bytes are left"
