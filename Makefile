@@ -61,7 +61,7 @@ spark: dev ## Write JSON records to Parquet: a sample, or OPTIONS="--topic … -
 	@tools/spark.sh $(OPTIONS)
 
 bench: setup ## Measure (OPTIONS=--quick); NAMES="failover log": other figures, docs/BENCHMARKS.md
-	@$(if $(NAMES),$(BIN)/python -m tests.benchmarks.run $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
+	@$(if $(NAMES),PYTHONPATH=tools $(BIN)/python -m tests.benchmarks.run $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
 
 chaos: setup ## Run every fault scenario on real processes (OPTIONS=--full: the catalogue's counts); reports in .chaos
 	@$(BIN)/tidelog chaos run all $(OPTIONS)

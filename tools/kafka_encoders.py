@@ -178,10 +178,7 @@ class _Function:
         value = self._take(slot)
         self._measure(slot, value, "")
         self._length(slot, "i")
-        if slot.is_nullable:
-            with lines.block(f"if {value}:"):
-                self._elements(slot, value)
-        else:
+        with lines.block(f"if {value}:"):
             self._elements(slot, value)
 
     def _elements(self, slot: Slot, value: str) -> None:
@@ -195,7 +192,7 @@ class _Function:
             lines.add(f"{out} += map({self._encoders.pack('16s')}, {value})")
         else:
             code = CODES[slot.element][0]
-            lines.add(f'{out}.append(pack(f">{{len({value})}}{code}", *{value}))')
+            lines.add(f'{out}.append(packer(len({value}), "{code}")(*{value}))')
 
     def _structs(self, slot: Slot, values: str) -> None:
         assert slot.inner is not None

@@ -23,7 +23,7 @@ TARGET = ROOT / "proto" / "tidelog" / "kafka" / "messages"
 
 _WIRE = (
     *("COPIED_RECORDS_BYTES", "NO_UUID", "ONE_BYTE", "Buffer", "bad_count", "bad_length"),
-    *("bad_tag", "cut_off", "long_text", "long_varint", "not_utf8", "null_field"),
+    *("bad_tag", "cut_off", "long_text", "long_varint", "not_utf8", "null_field", "packer"),
     *("read_compact_texts", "read_numbers", "read_texts", "read_uuids", "skip_tags"),
     *("tag_count", "tag_head", "text_length_of", "varint_of", "write_compact_texts"),
     *("write_tags", "write_texts"),
@@ -73,7 +73,6 @@ def _table_of(shapes: Shapes, struct: str, name: str, functions: Decoders | Enco
 
 
 def _head(message: Message, source: str, body: str) -> str:
-    structs = ["Struct"] + (["pack"] if "(pack(" in body else [])
     wire = ", ".join(name for name in _WIRE if _uses(body, name))
     bases = ", ".join(name for name in _BASES if f"({name}," in body)
     msgspec = "\nimport msgspec\n" if "(msgspec.Struct," in body else ""
@@ -83,7 +82,7 @@ def _head(message: Message, source: str, body: str) -> str:
         f'Generated from proto/kafka/{source}; do not edit.\n"""\n\n'
         "from __future__ import annotations\n\n"
         "from collections.abc import Iterable\n"
-        f"from struct import {', '.join(structs)}\n"
+        "from struct import Struct\n"
         "from typing import ClassVar\n"
         f"{msgspec}\n"
         f"from tidelog.kafka.message import {bases}\n"

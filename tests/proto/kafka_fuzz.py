@@ -1,6 +1,6 @@
 """Feeds the decoders of Kafka's messages what nobody should send, and counts what becomes of it.
 
-    python -m tests.proto.kafka_fuzz --executions 1000000 --seed 1
+    PYTHONPATH=tools python -m tests.proto.kafka_fuzz --executions 1000000 --seed 1
 
 Each execution damages a message of one version, or makes noise of its own, and has it decoded. What
 is taken is encoded and decoded again, and must be the same. Whatever is not a refusal ends the run

@@ -46,8 +46,14 @@ _KAFKA_PYTHON = (
 class Oracle(Protocol):
     """Another codec's version of a message."""
 
-    def encode(self, value: Value) -> bytes:
-        """The bytes of a value."""
+    def message(self, value: Value) -> Any:
+        """Its own message of a value."""
+
+    def encode(self, message: Any) -> bytes:
+        """The bytes of its message."""
+
+    def decode(self, data: bytes) -> Any:
+        """Its message of bytes, which must take all of them."""
 
     def reads(self, data: bytes, value: Value) -> bool:
         """True if the bytes are read as the value."""
@@ -77,8 +83,10 @@ class KafkaPython:
         self._shapes = SHAPES[name]
         self._class = kafka_python_class(name)
 
-    def encode(self, value: Value) -> bytes:
-        message = self._made(self._class, self._shapes.layout(self._version), value)
+    def message(self, value: Value) -> Any:
+        return self._made(self._class, self._shapes.layout(self._version), value)
+
+    def encode(self, message: Any) -> bytes:
         match MESSAGES[self._name].kind:
             case "data":
                 return bytes(message.encode(header=False))
@@ -86,16 +94,18 @@ class KafkaPython:
                 return bytes(message.encode(flexible=self._is_flexible))
         return bytes(message.encode(version=self._version))
 
+    def decode(self, data: bytes) -> Any:
+        match MESSAGES[self._name].kind:
+            case "data":
+                return self._class.decode(data, version=self._version, header=False)
+            case "header":
+                return self._class.decode(io.BytesIO(data), flexible=self._is_flexible)
+        return self._class.decode(data, version=self._version)
+
     def reads(self, data: bytes, value: Value) -> bool:
         if self._name == "ApiVersionsResponse" and value["ErrorCode"]:
             return True
-        match MESSAGES[self._name].kind:
-            case "data":
-                read = self._class.decode(data, version=self._version, header=False)
-            case "header":
-                read = self._class.decode(io.BytesIO(data), flexible=self._is_flexible)
-            case _:
-                read = self._class.decode(data, version=self._version)
+        read = self.decode(data)
         return self._is_same(read, self._shapes.layout(self._version), value)
 
     @property
@@ -176,17 +186,22 @@ class Kio:
         self._shapes = SHAPES[name]
         self._module = kio_module(name, version)
         self._class = getattr(self._module, name)
+        self._read, self._write = entity_reader(self._class), entity_writer(self._class)
 
-    def encode(self, value: Value) -> bytes:
+    def encode(self, message: Any) -> bytes:
         buffer = io.BytesIO()
-        entity_writer(self._class)(buffer, self._entity(value))
+        self._write(buffer, message)
         return buffer.getvalue()
 
-    def reads(self, data: bytes, value: Value) -> bool:
-        read, size = entity_reader(self._class)(data, 0)
-        return size == len(data) and bool(read == self._entity(value))
+    def decode(self, data: bytes) -> Any:
+        read, size = self._read(data, 0)
+        assert size == len(data)
+        return read
 
-    def _entity(self, value: Value) -> Any:
+    def reads(self, data: bytes, value: Value) -> bool:
+        return bool(self.decode(data) == self.message(value))
+
+    def message(self, value: Value) -> Any:
         return self._made(self._class, self._shapes.layout(self._version), value)
 
     def _made(self, made: Any, layout: Layout, value: Value) -> Any:

@@ -9,7 +9,7 @@ more than the length, 0 for null (KIP-482).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct, unpack_from
 
 from tidelog.kafka.errors import MalformedMessageError, UnencodableMessageError
@@ -31,6 +31,9 @@ NO_UUID = bytes(16)
 ONE_BYTE = [bytes([value]) for value in range(128)]
 """Varints of one byte."""
 
+_SHORT = 16
+_SHORT_LISTS = {code: [Struct(f">{count}{code}") for count in range(_SHORT)] for code in "?bhHiIqd"}
+"""Formats of lists of few numbers, such as replicas, compiled once."""
 _pack_length = Struct(">h").pack
 _read_length = Struct(">h").unpack_from
 
@@ -178,7 +181,14 @@ def _text(data: Buffer, at: int, stop: int, field: str) -> str:
 
 def read_numbers(data: Buffer, at: int, count: int, code: str) -> list[int]:
     """Read numbers of one format code, whose bytes are there."""
+    if count < _SHORT:
+        return [*_SHORT_LISTS[code][count].unpack_from(data, at)]
     return [*unpack_from(f">{count}{code}", data, at)]
+
+
+def packer(count: int, code: str) -> Callable[..., bytes]:
+    """The function that packs so many numbers of one format code."""
+    return (_SHORT_LISTS[code][count] if count < _SHORT else Struct(f">{count}{code}")).pack
 
 
 def read_uuids(data: Buffer, at: int, count: int) -> list[bytes]:

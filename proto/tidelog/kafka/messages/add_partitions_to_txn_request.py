@@ -6,13 +6,13 @@ Generated from proto/kafka/add_partitions_to_txn.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class AddPartitionsToTxnRequest(Message, gc=False):
@@ -260,7 +260,8 @@ def _write_add_partitions_to_txn_topic_0(items: Iterable[AddPartitionsToTxnTopic
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
 
 
 def _write_add_partitions_to_txn_request_0(items: Iterable[AddPartitionsToTxnRequest], out: list[Buffer]) -> None:
@@ -273,7 +274,8 @@ def _write_add_partitions_to_txn_request_0(items: Iterable[AddPartitionsToTxnReq
         v3_and_below_topics = m.v3_and_below_topics
         n = len(v3_and_below_topics)
         out.append(_pack_qhi(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch, n))
-        _write_add_partitions_to_txn_topic_0(v3_and_below_topics, out)
+        if v3_and_below_topics:
+            _write_add_partitions_to_txn_topic_0(v3_and_below_topics, out)
 
 
 def _write_add_partitions_to_txn_topic_3(items: Iterable[AddPartitionsToTxnTopic], out: list[Buffer]) -> None:
@@ -292,7 +294,8 @@ def _write_add_partitions_to_txn_topic_3(items: Iterable[AddPartitionsToTxnTopic
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 
@@ -312,7 +315,8 @@ def _write_add_partitions_to_txn_request_3(items: Iterable[AddPartitionsToTxnReq
             out.append(_pack_qh(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch) + varint_of(n))
         else:
             out.append(_pack_qhB(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch, n))
-        _write_add_partitions_to_txn_topic_3(v3_and_below_topics, out)
+        if v3_and_below_topics:
+            _write_add_partitions_to_txn_topic_3(v3_and_below_topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -332,7 +336,8 @@ def _write_add_partitions_to_txn_transaction_4(items: Iterable[AddPartitionsToTx
             out.append(_pack_qht(m.producer_id, m.producer_epoch, m.verify_only) + varint_of(n))
         else:
             out.append(_pack_qhtB(m.producer_id, m.producer_epoch, m.verify_only, n))
-        _write_add_partitions_to_txn_topic_3(topics, out)
+        if topics:
+            _write_add_partitions_to_txn_topic_3(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -344,7 +349,8 @@ def _write_add_partitions_to_txn_request_4(items: Iterable[AddPartitionsToTxnReq
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_add_partitions_to_txn_transaction_4(transactions, out)
+        if transactions:
+            _write_add_partitions_to_txn_transaction_4(transactions, out)
         out.append(ONE_BYTE[0])
 
 

@@ -263,7 +263,8 @@ def _write_add_partitions_to_txn_topic_result_0(items: Iterable[AddPartitionsToT
         results_by_partition = m.results_by_partition
         n = len(results_by_partition)
         out.append(_pack_i(n))
-        _write_add_partitions_to_txn_partition_result_0(results_by_partition, out)
+        if results_by_partition:
+            _write_add_partitions_to_txn_partition_result_0(results_by_partition, out)
 
 
 def _write_add_partitions_to_txn_response_0(items: Iterable[AddPartitionsToTxnResponse], out: list[Buffer]) -> None:
@@ -271,7 +272,8 @@ def _write_add_partitions_to_txn_response_0(items: Iterable[AddPartitionsToTxnRe
         results_by_topic_v3_and_below = m.results_by_topic_v3_and_below
         n = len(results_by_topic_v3_and_below)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_add_partitions_to_txn_topic_result_0(results_by_topic_v3_and_below, out)
+        if results_by_topic_v3_and_below:
+            _write_add_partitions_to_txn_topic_result_0(results_by_topic_v3_and_below, out)
 
 
 def _write_add_partitions_to_txn_partition_result_3(items: Iterable[AddPartitionsToTxnPartitionResult], out: list[Buffer]) -> None:
@@ -295,7 +297,8 @@ def _write_add_partitions_to_txn_topic_result_3(items: Iterable[AddPartitionsToT
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_add_partitions_to_txn_partition_result_3(results_by_partition, out)
+        if results_by_partition:
+            _write_add_partitions_to_txn_partition_result_3(results_by_partition, out)
         out.append(ONE_BYTE[0])
 
 
@@ -307,7 +310,8 @@ def _write_add_partitions_to_txn_response_3(items: Iterable[AddPartitionsToTxnRe
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_add_partitions_to_txn_topic_result_3(results_by_topic_v3_and_below, out)
+        if results_by_topic_v3_and_below:
+            _write_add_partitions_to_txn_topic_result_3(results_by_topic_v3_and_below, out)
         out.append(ONE_BYTE[0])
 
 
@@ -327,7 +331,8 @@ def _write_add_partitions_to_txn_result_4(items: Iterable[AddPartitionsToTxnResu
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_add_partitions_to_txn_topic_result_3(topic_results, out)
+        if topic_results:
+            _write_add_partitions_to_txn_topic_result_3(topic_results, out)
         out.append(ONE_BYTE[0])
 
 
@@ -339,7 +344,8 @@ def _write_add_partitions_to_txn_response_4(items: Iterable[AddPartitionsToTxnRe
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_add_partitions_to_txn_result_4(results_by_transaction, out)
+        if results_by_transaction:
+            _write_add_partitions_to_txn_result_4(results_by_transaction, out)
         out.append(ONE_BYTE[0])
 
 

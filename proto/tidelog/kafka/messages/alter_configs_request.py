@@ -266,7 +266,8 @@ def _write_alter_configs_resource_0(items: Iterable[AlterConfigsResource], out: 
         configs = m.configs
         n = len(configs)
         out.append(_pack_i(n))
-        _write_alterable_config_0(configs, out)
+        if configs:
+            _write_alterable_config_0(configs, out)
 
 
 def _write_alter_configs_request_0(items: Iterable[AlterConfigsRequest], out: list[Buffer]) -> None:
@@ -274,7 +275,8 @@ def _write_alter_configs_request_0(items: Iterable[AlterConfigsRequest], out: li
         resources = m.resources
         n = len(resources)
         out.append(_pack_i(n))
-        _write_alter_configs_resource_0(resources, out)
+        if resources:
+            _write_alter_configs_resource_0(resources, out)
         out.append(_pack_t(m.validate_only))
 
 
@@ -319,7 +321,8 @@ def _write_alter_configs_resource_2(items: Iterable[AlterConfigsResource], out: 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_alterable_config_2(configs, out)
+        if configs:
+            _write_alterable_config_2(configs, out)
         out.append(ONE_BYTE[0])
 
 
@@ -331,7 +334,8 @@ def _write_alter_configs_request_2(items: Iterable[AlterConfigsRequest], out: li
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_alter_configs_resource_2(resources, out)
+        if resources:
+            _write_alter_configs_resource_2(resources, out)
         out.append(_pack_tx(m.validate_only))
 
 

@@ -6,13 +6,13 @@ Generated from proto/kafka/alter_partition_reassignments.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class AlterPartitionReassignmentsRequest(Message, gc=False):
@@ -171,7 +171,7 @@ def _write_reassignable_partition_0(items: Iterable[ReassignablePartition], out:
         else:
             out.append(_pack_iB(m.partition_index, n))
         if replicas:
-            out.append(pack(f">{len(replicas)}i", *replicas))
+            out.append(packer(len(replicas), "i")(*replicas))
         out.append(ONE_BYTE[0])
 
 
@@ -191,7 +191,8 @@ def _write_reassignable_topic_0(items: Iterable[ReassignableTopic], out: list[Bu
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_reassignable_partition_0(partitions, out)
+        if partitions:
+            _write_reassignable_partition_0(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -203,7 +204,8 @@ def _write_alter_partition_reassignments_request_0(items: Iterable[AlterPartitio
             out.append(_pack_i(m.timeout_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.timeout_ms, n))
-        _write_reassignable_topic_0(topics, out)
+        if topics:
+            _write_reassignable_topic_0(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -215,7 +217,8 @@ def _write_alter_partition_reassignments_request_1(items: Iterable[AlterPartitio
             out.append(_pack_it(m.timeout_ms, m.allow_replication_factor_change) + varint_of(n))
         else:
             out.append(_pack_itB(m.timeout_ms, m.allow_replication_factor_change, n))
-        _write_reassignable_topic_0(topics, out)
+        if topics:
+            _write_reassignable_topic_0(topics, out)
         out.append(ONE_BYTE[0])
 
 

@@ -231,7 +231,8 @@ def _write_reassignable_topic_response_0(items: Iterable[ReassignableTopicRespon
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_reassignable_partition_response_0(partitions, out)
+        if partitions:
+            _write_reassignable_partition_response_0(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -255,7 +256,8 @@ def _write_alter_partition_reassignments_response_0(items: Iterable[AlterPartiti
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_reassignable_topic_response_0(responses, out)
+        if responses:
+            _write_reassignable_topic_response_0(responses, out)
         out.append(ONE_BYTE[0])
 
 
@@ -279,7 +281,8 @@ def _write_alter_partition_reassignments_response_1(items: Iterable[AlterPartiti
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_reassignable_topic_response_0(responses, out)
+        if responses:
+            _write_reassignable_topic_response_0(responses, out)
         out.append(ONE_BYTE[0])
 
 

@@ -266,7 +266,8 @@ def _write_api_versions_response_0(items: Iterable[ApiVersionsResponse], out: li
         api_keys = m.api_keys
         n = len(api_keys)
         out.append(_pack_hi(m.error_code, n))
-        _write_api_version_0(api_keys, out)
+        if api_keys:
+            _write_api_version_0(api_keys, out)
 
 
 def _write_api_versions_response_1(items: Iterable[ApiVersionsResponse], out: list[Buffer]) -> None:
@@ -274,7 +275,8 @@ def _write_api_versions_response_1(items: Iterable[ApiVersionsResponse], out: li
         api_keys = m.api_keys
         n = len(api_keys)
         out.append(_pack_hi(m.error_code, n))
-        _write_api_version_0(api_keys, out)
+        if api_keys:
+            _write_api_version_0(api_keys, out)
         out.append(_pack_i(m.throttle_time_ms))
 
 
@@ -317,7 +319,8 @@ def _write_api_versions_response_3(items: Iterable[ApiVersionsResponse], out: li
             out.append(_pack_h(m.error_code) + varint_of(n))
         else:
             out.append(_pack_hB(m.error_code, n))
-        _write_api_version_3(api_keys, out)
+        if api_keys:
+            _write_api_version_3(api_keys, out)
         out.append(_pack_i(m.throttle_time_ms))
         if not m.supported_features and m.finalized_features_epoch == -1 and not m.finalized_features and not m.zk_migration_ready:
             out.append(ONE_BYTE[0])
@@ -331,7 +334,8 @@ def _write_api_versions_response_3(items: Iterable[ApiVersionsResponse], out: li
                 part.append(varint_of(n))
             else:
                 part.append(ONE_BYTE[n])
-            _write_supported_feature_key_3(supported_features, part)
+            if supported_features:
+                _write_supported_feature_key_3(supported_features, part)
             tags.append((0, part))
         if not (m.finalized_features_epoch == -1):
             part = []
@@ -345,7 +349,8 @@ def _write_api_versions_response_3(items: Iterable[ApiVersionsResponse], out: li
                 part.append(varint_of(n))
             else:
                 part.append(ONE_BYTE[n])
-            _write_finalized_feature_key_3(finalized_features, part)
+            if finalized_features:
+                _write_finalized_feature_key_3(finalized_features, part)
             tags.append((2, part))
         if not (not m.zk_migration_ready):
             part = []

@@ -60,7 +60,8 @@ def _write_consumer_group_describe_request_0(items: Iterable[ConsumerGroupDescri
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(group_ids, out)
+        if group_ids:
+            write_compact_texts(group_ids, out)
         out.append(_pack_tx(m.include_authorized_operations))
 
 

@@ -6,14 +6,14 @@ Generated from proto/kafka/consumer_group_describe.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 from msgspec import field
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_compact_texts, read_numbers, skip_tags, text_length_of, varint_of, write_compact_texts
+from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_compact_texts, read_numbers, skip_tags, text_length_of, varint_of, write_compact_texts
 
 
 class ConsumerGroupDescribeResponse(Message, gc=False):
@@ -611,7 +611,8 @@ def _write_topic_partitions_0(items: Iterable[TopicPartitions], out: list[Buffer
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 
@@ -623,7 +624,8 @@ def _write_assignment_0(items: Iterable[Assignment], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_partitions_0(topic_partitions, out)
+        if topic_partitions:
+            _write_topic_partitions_0(topic_partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -683,7 +685,8 @@ def _write_member_0(items: Iterable[Member], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(subscribed_topic_names, out)
+        if subscribed_topic_names:
+            write_compact_texts(subscribed_topic_names, out)
         subscribed_topic_regex = m.subscribed_topic_regex
         if subscribed_topic_regex is None:
             content = b""
@@ -747,7 +750,8 @@ def _write_described_group_0(items: Iterable[DescribedGroup], out: list[Buffer])
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_member_0(members, out)
+        if members:
+            _write_member_0(members, out)
         out.append(_pack_ix(m.authorized_operations))
 
 
@@ -759,7 +763,8 @@ def _write_consumer_group_describe_response_0(items: Iterable[ConsumerGroupDescr
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_described_group_0(groups, out)
+        if groups:
+            _write_described_group_0(groups, out)
         out.append(ONE_BYTE[0])
 
 
@@ -819,7 +824,8 @@ def _write_member_1(items: Iterable[Member], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(subscribed_topic_names, out)
+        if subscribed_topic_names:
+            write_compact_texts(subscribed_topic_names, out)
         subscribed_topic_regex = m.subscribed_topic_regex
         if subscribed_topic_regex is None:
             content = b""
@@ -883,7 +889,8 @@ def _write_described_group_1(items: Iterable[DescribedGroup], out: list[Buffer])
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_member_1(members, out)
+        if members:
+            _write_member_1(members, out)
         out.append(_pack_ix(m.authorized_operations))
 
 
@@ -895,7 +902,8 @@ def _write_consumer_group_describe_response_1(items: Iterable[ConsumerGroupDescr
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_described_group_1(groups, out)
+        if groups:
+            _write_described_group_1(groups, out)
         out.append(ONE_BYTE[0])
 
 

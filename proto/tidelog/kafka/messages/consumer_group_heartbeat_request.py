@@ -6,13 +6,13 @@ Generated from proto/kafka/consumer_group_heartbeat.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_compact_texts, read_numbers, skip_tags, text_length_of, varint_of, write_compact_texts
+from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_compact_texts, read_numbers, skip_tags, text_length_of, varint_of, write_compact_texts
 
 
 class ConsumerGroupHeartbeatRequest(Message, gc=False):
@@ -337,7 +337,8 @@ def _write_topic_partitions_0(items: Iterable[TopicPartitions], out: list[Buffer
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 

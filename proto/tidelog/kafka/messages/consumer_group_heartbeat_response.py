@@ -6,13 +6,13 @@ Generated from proto/kafka/consumer_group_heartbeat.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class ConsumerGroupHeartbeatResponse(Message, gc=False):
@@ -162,7 +162,8 @@ def _write_topic_partitions_0(items: Iterable[TopicPartitions], out: list[Buffer
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 
@@ -174,7 +175,8 @@ def _write_assignment_0(items: Iterable[Assignment], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_partitions_0(topic_partitions, out)
+        if topic_partitions:
+            _write_topic_partitions_0(topic_partitions, out)
         out.append(ONE_BYTE[0])
 
 

@@ -6,13 +6,13 @@ Generated from proto/kafka/consumer_protocol.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import Buffer, bad_count, bad_length, cut_off, not_utf8, read_numbers
+from tidelog.kafka.wire import Buffer, bad_count, bad_length, cut_off, not_utf8, packer, read_numbers
 
 
 class ConsumerProtocolAssignment(Message, gc=False):
@@ -100,7 +100,8 @@ def _write_topic_partition_0(items: Iterable[TopicPartition], out: list[Buffer])
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
 
 
 def _write_consumer_protocol_assignment_0(items: Iterable[ConsumerProtocolAssignment], out: list[Buffer]) -> None:
@@ -108,7 +109,8 @@ def _write_consumer_protocol_assignment_0(items: Iterable[ConsumerProtocolAssign
         assigned_partitions = m.assigned_partitions
         n = len(assigned_partitions)
         out.append(_pack_i(n))
-        _write_topic_partition_0(assigned_partitions, out)
+        if assigned_partitions:
+            _write_topic_partition_0(assigned_partitions, out)
         user_data = m.user_data
         if user_data is None:
             n = -1

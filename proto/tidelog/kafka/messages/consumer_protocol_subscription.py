@@ -6,13 +6,13 @@ Generated from proto/kafka/consumer_protocol.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import Buffer, bad_count, bad_length, cut_off, not_utf8, read_numbers, read_texts, write_texts
+from tidelog.kafka.wire import Buffer, bad_count, bad_length, cut_off, not_utf8, packer, read_numbers, read_texts, write_texts
 
 
 class ConsumerProtocolSubscription(Message, gc=False):
@@ -224,7 +224,8 @@ def _write_consumer_protocol_subscription_0(items: Iterable[ConsumerProtocolSubs
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        write_texts(topics, out)
+        if topics:
+            write_texts(topics, out)
         user_data = m.user_data
         if user_data is None:
             n = -1
@@ -245,7 +246,8 @@ def _write_topic_partition_1(items: Iterable[TopicPartition], out: list[Buffer])
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
 
 
 def _write_consumer_protocol_subscription_1(items: Iterable[ConsumerProtocolSubscription], out: list[Buffer]) -> None:
@@ -253,7 +255,8 @@ def _write_consumer_protocol_subscription_1(items: Iterable[ConsumerProtocolSubs
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        write_texts(topics, out)
+        if topics:
+            write_texts(topics, out)
         user_data = m.user_data
         if user_data is None:
             n = -1
@@ -265,7 +268,8 @@ def _write_consumer_protocol_subscription_1(items: Iterable[ConsumerProtocolSubs
         owned_partitions = m.owned_partitions
         n = len(owned_partitions)
         out.append(_pack_i(n))
-        _write_topic_partition_1(owned_partitions, out)
+        if owned_partitions:
+            _write_topic_partition_1(owned_partitions, out)
 
 
 def _write_consumer_protocol_subscription_2(items: Iterable[ConsumerProtocolSubscription], out: list[Buffer]) -> None:
@@ -273,7 +277,8 @@ def _write_consumer_protocol_subscription_2(items: Iterable[ConsumerProtocolSubs
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        write_texts(topics, out)
+        if topics:
+            write_texts(topics, out)
         user_data = m.user_data
         if user_data is None:
             n = -1
@@ -285,7 +290,8 @@ def _write_consumer_protocol_subscription_2(items: Iterable[ConsumerProtocolSubs
         owned_partitions = m.owned_partitions
         n = len(owned_partitions)
         out.append(_pack_i(n))
-        _write_topic_partition_1(owned_partitions, out)
+        if owned_partitions:
+            _write_topic_partition_1(owned_partitions, out)
         out.append(_pack_i(m.generation_id))
 
 
@@ -294,7 +300,8 @@ def _write_consumer_protocol_subscription_3(items: Iterable[ConsumerProtocolSubs
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        write_texts(topics, out)
+        if topics:
+            write_texts(topics, out)
         user_data = m.user_data
         if user_data is None:
             n = -1
@@ -306,7 +313,8 @@ def _write_consumer_protocol_subscription_3(items: Iterable[ConsumerProtocolSubs
         owned_partitions = m.owned_partitions
         n = len(owned_partitions)
         out.append(_pack_i(n))
-        _write_topic_partition_1(owned_partitions, out)
+        if owned_partitions:
+            _write_topic_partition_1(owned_partitions, out)
         rack_id = m.rack_id
         if rack_id is None:
             content = b""

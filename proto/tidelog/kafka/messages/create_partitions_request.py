@@ -6,13 +6,13 @@ Generated from proto/kafka/create_partitions.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class CreatePartitionsRequest(Message, gc=False):
@@ -211,7 +211,8 @@ def _write_create_partitions_assignment_0(items: Iterable[CreatePartitionsAssign
         broker_ids = m.broker_ids
         n = len(broker_ids)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(broker_ids)}i", *broker_ids))
+        if broker_ids:
+            out.append(packer(len(broker_ids), "i")(*broker_ids))
 
 
 def _write_create_partitions_topic_0(items: Iterable[CreatePartitionsTopic], out: list[Buffer]) -> None:
@@ -236,7 +237,8 @@ def _write_create_partitions_request_0(items: Iterable[CreatePartitionsRequest],
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_create_partitions_topic_0(topics, out)
+        if topics:
+            _write_create_partitions_topic_0(topics, out)
         out.append(_pack_it(m.timeout_ms, m.validate_only))
 
 
@@ -248,7 +250,8 @@ def _write_create_partitions_assignment_2(items: Iterable[CreatePartitionsAssign
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(broker_ids)}i", *broker_ids))
+        if broker_ids:
+            out.append(packer(len(broker_ids), "i")(*broker_ids))
         out.append(ONE_BYTE[0])
 
 
@@ -284,7 +287,8 @@ def _write_create_partitions_request_2(items: Iterable[CreatePartitionsRequest],
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_create_partitions_topic_2(topics, out)
+        if topics:
+            _write_create_partitions_topic_2(topics, out)
         out.append(_pack_itx(m.timeout_ms, m.validate_only))
 
 

@@ -185,7 +185,8 @@ def _write_create_partitions_response_0(items: Iterable[CreatePartitionsResponse
         results = m.results
         n = len(results)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_create_partitions_topic_result_0(results, out)
+        if results:
+            _write_create_partitions_topic_result_0(results, out)
 
 
 def _write_create_partitions_topic_result_2(items: Iterable[CreatePartitionsTopicResult], out: list[Buffer]) -> None:
@@ -221,7 +222,8 @@ def _write_create_partitions_response_2(items: Iterable[CreatePartitionsResponse
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_create_partitions_topic_result_2(results, out)
+        if results:
+            _write_create_partitions_topic_result_2(results, out)
         out.append(ONE_BYTE[0])
 
 

@@ -6,13 +6,13 @@ Generated from proto/kafka/create_topics.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class CreateTopicsRequest(Message, gc=False):
@@ -315,7 +315,8 @@ def _write_creatable_replica_assignment_2(items: Iterable[CreatableReplicaAssign
         broker_ids = m.broker_ids
         n = len(broker_ids)
         out.append(_pack_ii(m.partition_index, n))
-        out.append(pack(f">{len(broker_ids)}i", *broker_ids))
+        if broker_ids:
+            out.append(packer(len(broker_ids), "i")(*broker_ids))
 
 
 def _write_creatable_topic_config_2(items: Iterable[CreatableTopicConfig], out: list[Buffer]) -> None:
@@ -346,11 +347,13 @@ def _write_creatable_topic_2(items: Iterable[CreatableTopic], out: list[Buffer])
         assignments = m.assignments
         n = len(assignments)
         out.append(_pack_ihi(m.num_partitions, m.replication_factor, n))
-        _write_creatable_replica_assignment_2(assignments, out)
+        if assignments:
+            _write_creatable_replica_assignment_2(assignments, out)
         configs = m.configs
         n = len(configs)
         out.append(_pack_i(n))
-        _write_creatable_topic_config_2(configs, out)
+        if configs:
+            _write_creatable_topic_config_2(configs, out)
 
 
 def _write_create_topics_request_2(items: Iterable[CreateTopicsRequest], out: list[Buffer]) -> None:
@@ -358,7 +361,8 @@ def _write_create_topics_request_2(items: Iterable[CreateTopicsRequest], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_creatable_topic_2(topics, out)
+        if topics:
+            _write_creatable_topic_2(topics, out)
         out.append(_pack_it(m.timeout_ms, m.validate_only))
 
 
@@ -370,7 +374,8 @@ def _write_creatable_replica_assignment_5(items: Iterable[CreatableReplicaAssign
             out.append(_pack_i(m.partition_index) + varint_of(n))
         else:
             out.append(_pack_iB(m.partition_index, n))
-        out.append(pack(f">{len(broker_ids)}i", *broker_ids))
+        if broker_ids:
+            out.append(packer(len(broker_ids), "i")(*broker_ids))
         out.append(ONE_BYTE[0])
 
 
@@ -415,14 +420,16 @@ def _write_creatable_topic_5(items: Iterable[CreatableTopic], out: list[Buffer])
             out.append(_pack_ih(m.num_partitions, m.replication_factor) + varint_of(n))
         else:
             out.append(_pack_ihB(m.num_partitions, m.replication_factor, n))
-        _write_creatable_replica_assignment_5(assignments, out)
+        if assignments:
+            _write_creatable_replica_assignment_5(assignments, out)
         configs = m.configs
         n = len(configs) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_creatable_topic_config_5(configs, out)
+        if configs:
+            _write_creatable_topic_config_5(configs, out)
         out.append(ONE_BYTE[0])
 
 
@@ -434,7 +441,8 @@ def _write_create_topics_request_5(items: Iterable[CreateTopicsRequest], out: li
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_creatable_topic_5(topics, out)
+        if topics:
+            _write_creatable_topic_5(topics, out)
         out.append(_pack_itx(m.timeout_ms, m.validate_only))
 
 

@@ -372,7 +372,8 @@ def _write_create_topics_response_2(items: Iterable[CreateTopicsResponse], out: 
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_creatable_topic_result_2(topics, out)
+        if topics:
+            _write_creatable_topic_result_2(topics, out)
 
 
 def _write_creatable_topic_configs_5(items: Iterable[CreatableTopicConfigs], out: list[Buffer]) -> None:
@@ -451,7 +452,8 @@ def _write_create_topics_response_5(items: Iterable[CreateTopicsResponse], out: 
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_creatable_topic_result_5(topics, out)
+        if topics:
+            _write_creatable_topic_result_5(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -506,7 +508,8 @@ def _write_create_topics_response_7(items: Iterable[CreateTopicsResponse], out: 
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_creatable_topic_result_7(topics, out)
+        if topics:
+            _write_creatable_topic_result_7(topics, out)
         out.append(ONE_BYTE[0])
 
 

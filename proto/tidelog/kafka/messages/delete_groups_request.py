@@ -71,7 +71,8 @@ def _write_delete_groups_request_0(items: Iterable[DeleteGroupsRequest], out: li
         groups_names = m.groups_names
         n = len(groups_names)
         out.append(_pack_i(n))
-        write_texts(groups_names, out)
+        if groups_names:
+            write_texts(groups_names, out)
 
 
 def _write_delete_groups_request_2(items: Iterable[DeleteGroupsRequest], out: list[Buffer]) -> None:
@@ -82,7 +83,8 @@ def _write_delete_groups_request_2(items: Iterable[DeleteGroupsRequest], out: li
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(groups_names, out)
+        if groups_names:
+            write_compact_texts(groups_names, out)
         out.append(ONE_BYTE[0])
 
 

@@ -146,7 +146,8 @@ def _write_delete_groups_response_0(items: Iterable[DeleteGroupsResponse], out: 
         results = m.results
         n = len(results)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_deletable_group_result_0(results, out)
+        if results:
+            _write_deletable_group_result_0(results, out)
 
 
 def _write_deletable_group_result_2(items: Iterable[DeletableGroupResult], out: list[Buffer]) -> None:
@@ -170,7 +171,8 @@ def _write_delete_groups_response_2(items: Iterable[DeleteGroupsResponse], out: 
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_deletable_group_result_2(results, out)
+        if results:
+            _write_deletable_group_result_2(results, out)
         out.append(ONE_BYTE[0])
 
 

@@ -195,7 +195,8 @@ def _write_delete_records_topic_0(items: Iterable[DeleteRecordsTopic], out: list
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_delete_records_partition_0(partitions, out)
+        if partitions:
+            _write_delete_records_partition_0(partitions, out)
 
 
 def _write_delete_records_request_0(items: Iterable[DeleteRecordsRequest], out: list[Buffer]) -> None:
@@ -203,7 +204,8 @@ def _write_delete_records_request_0(items: Iterable[DeleteRecordsRequest], out: 
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_delete_records_topic_0(topics, out)
+        if topics:
+            _write_delete_records_topic_0(topics, out)
         out.append(_pack_i(m.timeout_ms))
 
 
@@ -228,7 +230,8 @@ def _write_delete_records_topic_2(items: Iterable[DeleteRecordsTopic], out: list
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_delete_records_partition_2(partitions, out)
+        if partitions:
+            _write_delete_records_partition_2(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -240,7 +243,8 @@ def _write_delete_records_request_2(items: Iterable[DeleteRecordsRequest], out: 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_delete_records_topic_2(topics, out)
+        if topics:
+            _write_delete_records_topic_2(topics, out)
         out.append(_pack_ix(m.timeout_ms))
 
 

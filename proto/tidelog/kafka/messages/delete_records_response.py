@@ -194,7 +194,8 @@ def _write_delete_records_topic_result_0(items: Iterable[DeleteRecordsTopicResul
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_delete_records_partition_result_0(partitions, out)
+        if partitions:
+            _write_delete_records_partition_result_0(partitions, out)
 
 
 def _write_delete_records_response_0(items: Iterable[DeleteRecordsResponse], out: list[Buffer]) -> None:
@@ -202,7 +203,8 @@ def _write_delete_records_response_0(items: Iterable[DeleteRecordsResponse], out
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_delete_records_topic_result_0(topics, out)
+        if topics:
+            _write_delete_records_topic_result_0(topics, out)
 
 
 def _write_delete_records_partition_result_2(items: Iterable[DeleteRecordsPartitionResult], out: list[Buffer]) -> None:
@@ -226,7 +228,8 @@ def _write_delete_records_topic_result_2(items: Iterable[DeleteRecordsTopicResul
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_delete_records_partition_result_2(partitions, out)
+        if partitions:
+            _write_delete_records_partition_result_2(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -238,7 +241,8 @@ def _write_delete_records_response_2(items: Iterable[DeleteRecordsResponse], out
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_delete_records_topic_result_2(topics, out)
+        if topics:
+            _write_delete_records_topic_result_2(topics, out)
         out.append(ONE_BYTE[0])
 
 

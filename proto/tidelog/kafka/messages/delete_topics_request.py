@@ -142,7 +142,8 @@ def _write_delete_topics_request_1(items: Iterable[DeleteTopicsRequest], out: li
         topic_names = m.topic_names
         n = len(topic_names)
         out.append(_pack_i(n))
-        write_texts(topic_names, out)
+        if topic_names:
+            write_texts(topic_names, out)
         out.append(_pack_i(m.timeout_ms))
 
 
@@ -154,7 +155,8 @@ def _write_delete_topics_request_4(items: Iterable[DeleteTopicsRequest], out: li
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(topic_names, out)
+        if topic_names:
+            write_compact_texts(topic_names, out)
         out.append(_pack_ix(m.timeout_ms))
 
 
@@ -183,7 +185,8 @@ def _write_delete_topics_request_6(items: Iterable[DeleteTopicsRequest], out: li
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_delete_topic_state_6(topics, out)
+        if topics:
+            _write_delete_topic_state_6(topics, out)
         out.append(_pack_ix(m.timeout_ms))
 
 

@@ -293,7 +293,8 @@ def _write_delete_topics_response_1(items: Iterable[DeleteTopicsResponse], out: 
         responses = m.responses
         n = len(responses)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_deletable_topic_result_1(responses, out)
+        if responses:
+            _write_deletable_topic_result_1(responses, out)
 
 
 def _write_deletable_topic_result_4(items: Iterable[DeletableTopicResult], out: list[Buffer]) -> None:
@@ -319,7 +320,8 @@ def _write_delete_topics_response_4(items: Iterable[DeleteTopicsResponse], out: 
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_deletable_topic_result_4(responses, out)
+        if responses:
+            _write_deletable_topic_result_4(responses, out)
         out.append(ONE_BYTE[0])
 
 
@@ -358,7 +360,8 @@ def _write_delete_topics_response_5(items: Iterable[DeleteTopicsResponse], out: 
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_deletable_topic_result_5(responses, out)
+        if responses:
+            _write_deletable_topic_result_5(responses, out)
         out.append(ONE_BYTE[0])
 
 
@@ -399,7 +402,8 @@ def _write_delete_topics_response_6(items: Iterable[DeleteTopicsResponse], out: 
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_deletable_topic_result_6(responses, out)
+        if responses:
+            _write_deletable_topic_result_6(responses, out)
         out.append(ONE_BYTE[0])
 
 

@@ -360,7 +360,8 @@ def _write_describe_cluster_response_0(items: Iterable[DescribeClusterResponse],
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_describe_cluster_broker_0(brokers, out)
+        if brokers:
+            _write_describe_cluster_broker_0(brokers, out)
         out.append(_pack_ix(m.cluster_authorized_operations))
 
 
@@ -392,7 +393,8 @@ def _write_describe_cluster_response_1(items: Iterable[DescribeClusterResponse],
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_describe_cluster_broker_0(brokers, out)
+        if brokers:
+            _write_describe_cluster_broker_0(brokers, out)
         out.append(_pack_ix(m.cluster_authorized_operations))
 
 
@@ -449,7 +451,8 @@ def _write_describe_cluster_response_2(items: Iterable[DescribeClusterResponse],
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_describe_cluster_broker_2(brokers, out)
+        if brokers:
+            _write_describe_cluster_broker_2(brokers, out)
         out.append(_pack_ix(m.cluster_authorized_operations))
 
 

@@ -203,7 +203,8 @@ def _write_describe_configs_request_1(items: Iterable[DescribeConfigsRequest], o
         resources = m.resources
         n = len(resources)
         out.append(_pack_i(n))
-        _write_describe_configs_resource_1(resources, out)
+        if resources:
+            _write_describe_configs_resource_1(resources, out)
         out.append(_pack_t(m.include_synonyms))
 
 
@@ -212,7 +213,8 @@ def _write_describe_configs_request_3(items: Iterable[DescribeConfigsRequest], o
         resources = m.resources
         n = len(resources)
         out.append(_pack_i(n))
-        _write_describe_configs_resource_1(resources, out)
+        if resources:
+            _write_describe_configs_resource_1(resources, out)
         out.append(_pack_tt(m.include_synonyms, m.include_documentation))
 
 
@@ -248,7 +250,8 @@ def _write_describe_configs_request_4(items: Iterable[DescribeConfigsRequest], o
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_describe_configs_resource_4(resources, out)
+        if resources:
+            _write_describe_configs_resource_4(resources, out)
         out.append(_pack_ttx(m.include_synonyms, m.include_documentation))
 
 

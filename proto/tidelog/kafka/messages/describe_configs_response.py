@@ -561,7 +561,8 @@ def _write_describe_configs_resource_result_1(items: Iterable[DescribeConfigsRes
         synonyms = m.synonyms
         n = len(synonyms)
         out.append(_pack_tbti(m.read_only, m.config_source, m.is_sensitive, n))
-        _write_describe_configs_synonym_1(synonyms, out)
+        if synonyms:
+            _write_describe_configs_synonym_1(synonyms, out)
 
 
 def _write_describe_configs_result_1(items: Iterable[DescribeConfigsResult], out: list[Buffer]) -> None:
@@ -583,7 +584,8 @@ def _write_describe_configs_result_1(items: Iterable[DescribeConfigsResult], out
         configs = m.configs
         n = len(configs)
         out.append(_pack_i(n))
-        _write_describe_configs_resource_result_1(configs, out)
+        if configs:
+            _write_describe_configs_resource_result_1(configs, out)
 
 
 def _write_describe_configs_response_1(items: Iterable[DescribeConfigsResponse], out: list[Buffer]) -> None:
@@ -591,7 +593,8 @@ def _write_describe_configs_response_1(items: Iterable[DescribeConfigsResponse],
         results = m.results
         n = len(results)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_describe_configs_result_1(results, out)
+        if results:
+            _write_describe_configs_result_1(results, out)
 
 
 def _write_describe_configs_resource_result_3(items: Iterable[DescribeConfigsResourceResult], out: list[Buffer]) -> None:
@@ -613,7 +616,8 @@ def _write_describe_configs_resource_result_3(items: Iterable[DescribeConfigsRes
         synonyms = m.synonyms
         n = len(synonyms)
         out.append(_pack_tbti(m.read_only, m.config_source, m.is_sensitive, n))
-        _write_describe_configs_synonym_1(synonyms, out)
+        if synonyms:
+            _write_describe_configs_synonym_1(synonyms, out)
         documentation = m.documentation
         if documentation is None:
             content = b""
@@ -644,7 +648,8 @@ def _write_describe_configs_result_3(items: Iterable[DescribeConfigsResult], out
         configs = m.configs
         n = len(configs)
         out.append(_pack_i(n))
-        _write_describe_configs_resource_result_3(configs, out)
+        if configs:
+            _write_describe_configs_resource_result_3(configs, out)
 
 
 def _write_describe_configs_response_3(items: Iterable[DescribeConfigsResponse], out: list[Buffer]) -> None:
@@ -652,7 +657,8 @@ def _write_describe_configs_response_3(items: Iterable[DescribeConfigsResponse],
         results = m.results
         n = len(results)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_describe_configs_result_3(results, out)
+        if results:
+            _write_describe_configs_result_3(results, out)
 
 
 def _write_describe_configs_synonym_4(items: Iterable[DescribeConfigsSynonym], out: list[Buffer]) -> None:
@@ -708,7 +714,8 @@ def _write_describe_configs_resource_result_4(items: Iterable[DescribeConfigsRes
             out.append(_pack_tbt(m.read_only, m.config_source, m.is_sensitive) + varint_of(n))
         else:
             out.append(_pack_tbtB(m.read_only, m.config_source, m.is_sensitive, n))
-        _write_describe_configs_synonym_4(synonyms, out)
+        if synonyms:
+            _write_describe_configs_synonym_4(synonyms, out)
         documentation = m.documentation
         if documentation is None:
             content = b""
@@ -752,7 +759,8 @@ def _write_describe_configs_result_4(items: Iterable[DescribeConfigsResult], out
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_describe_configs_resource_result_4(configs, out)
+        if configs:
+            _write_describe_configs_resource_result_4(configs, out)
         out.append(ONE_BYTE[0])
 
 
@@ -764,7 +772,8 @@ def _write_describe_configs_response_4(items: Iterable[DescribeConfigsResponse],
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_describe_configs_result_4(results, out)
+        if results:
+            _write_describe_configs_result_4(results, out)
         out.append(ONE_BYTE[0])
 
 

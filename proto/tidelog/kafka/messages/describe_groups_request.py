@@ -95,7 +95,8 @@ def _write_describe_groups_request_0(items: Iterable[DescribeGroupsRequest], out
         groups = m.groups
         n = len(groups)
         out.append(_pack_i(n))
-        write_texts(groups, out)
+        if groups:
+            write_texts(groups, out)
 
 
 def _write_describe_groups_request_3(items: Iterable[DescribeGroupsRequest], out: list[Buffer]) -> None:
@@ -103,7 +104,8 @@ def _write_describe_groups_request_3(items: Iterable[DescribeGroupsRequest], out
         groups = m.groups
         n = len(groups)
         out.append(_pack_i(n))
-        write_texts(groups, out)
+        if groups:
+            write_texts(groups, out)
         out.append(_pack_t(m.include_authorized_operations))
 
 
@@ -115,7 +117,8 @@ def _write_describe_groups_request_5(items: Iterable[DescribeGroupsRequest], out
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(groups, out)
+        if groups:
+            write_compact_texts(groups, out)
         out.append(_pack_tx(m.include_authorized_operations))
 
 

@@ -826,7 +826,8 @@ def _write_described_group_0(items: Iterable[DescribedGroup], out: list[Buffer])
         members = m.members
         n = len(members)
         out.append(_pack_i(n))
-        _write_described_group_member_0(members, out)
+        if members:
+            _write_described_group_member_0(members, out)
 
 
 def _write_describe_groups_response_0(items: Iterable[DescribeGroupsResponse], out: list[Buffer]) -> None:
@@ -834,7 +835,8 @@ def _write_describe_groups_response_0(items: Iterable[DescribeGroupsResponse], o
         groups = m.groups
         n = len(groups)
         out.append(_pack_i(n))
-        _write_described_group_0(groups, out)
+        if groups:
+            _write_described_group_0(groups, out)
 
 
 def _write_describe_groups_response_1(items: Iterable[DescribeGroupsResponse], out: list[Buffer]) -> None:
@@ -842,7 +844,8 @@ def _write_describe_groups_response_1(items: Iterable[DescribeGroupsResponse], o
         groups = m.groups
         n = len(groups)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_described_group_0(groups, out)
+        if groups:
+            _write_described_group_0(groups, out)
 
 
 def _write_described_group_3(items: Iterable[DescribedGroup], out: list[Buffer]) -> None:
@@ -870,7 +873,8 @@ def _write_described_group_3(items: Iterable[DescribedGroup], out: list[Buffer])
         members = m.members
         n = len(members)
         out.append(_pack_i(n))
-        _write_described_group_member_0(members, out)
+        if members:
+            _write_described_group_member_0(members, out)
         out.append(_pack_i(m.authorized_operations))
 
 
@@ -879,7 +883,8 @@ def _write_describe_groups_response_3(items: Iterable[DescribeGroupsResponse], o
         groups = m.groups
         n = len(groups)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_described_group_3(groups, out)
+        if groups:
+            _write_described_group_3(groups, out)
 
 
 def _write_described_group_member_4(items: Iterable[DescribedGroupMember], out: list[Buffer]) -> None:
@@ -943,7 +948,8 @@ def _write_described_group_4(items: Iterable[DescribedGroup], out: list[Buffer])
         members = m.members
         n = len(members)
         out.append(_pack_i(n))
-        _write_described_group_member_4(members, out)
+        if members:
+            _write_described_group_member_4(members, out)
         out.append(_pack_i(m.authorized_operations))
 
 
@@ -952,7 +958,8 @@ def _write_describe_groups_response_4(items: Iterable[DescribeGroupsResponse], o
         groups = m.groups
         n = len(groups)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_described_group_4(groups, out)
+        if groups:
+            _write_described_group_4(groups, out)
 
 
 def _write_described_group_member_5(items: Iterable[DescribedGroupMember], out: list[Buffer]) -> None:
@@ -1050,7 +1057,8 @@ def _write_described_group_5(items: Iterable[DescribedGroup], out: list[Buffer])
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_described_group_member_5(members, out)
+        if members:
+            _write_described_group_member_5(members, out)
         out.append(_pack_ix(m.authorized_operations))
 
 
@@ -1062,7 +1070,8 @@ def _write_describe_groups_response_5(items: Iterable[DescribeGroupsResponse], o
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_described_group_5(groups, out)
+        if groups:
+            _write_described_group_5(groups, out)
         out.append(ONE_BYTE[0])
 
 
@@ -1118,7 +1127,8 @@ def _write_described_group_6(items: Iterable[DescribedGroup], out: list[Buffer])
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_described_group_member_5(members, out)
+        if members:
+            _write_described_group_member_5(members, out)
         out.append(_pack_ix(m.authorized_operations))
 
 
@@ -1130,7 +1140,8 @@ def _write_describe_groups_response_6(items: Iterable[DescribeGroupsResponse], o
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_described_group_6(groups, out)
+        if groups:
+            _write_described_group_6(groups, out)
         out.append(ONE_BYTE[0])
 
 

@@ -6,13 +6,13 @@ Generated from proto/kafka/describe_log_dirs.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class DescribeLogDirsRequest(Message, gc=False):
@@ -158,7 +158,8 @@ def _write_describable_log_dir_topic_1(items: Iterable[DescribableLogDirTopic], 
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
 
 
 def _write_describe_log_dirs_request_1(items: Iterable[DescribeLogDirsRequest], out: list[Buffer]) -> None:
@@ -189,7 +190,8 @@ def _write_describable_log_dir_topic_2(items: Iterable[DescribableLogDirTopic], 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 

@@ -429,7 +429,8 @@ def _write_describe_log_dirs_topic_1(items: Iterable[DescribeLogDirsTopic], out:
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_describe_log_dirs_partition_1(partitions, out)
+        if partitions:
+            _write_describe_log_dirs_partition_1(partitions, out)
 
 
 def _write_describe_log_dirs_result_1(items: Iterable[DescribeLogDirsResult], out: list[Buffer]) -> None:
@@ -442,7 +443,8 @@ def _write_describe_log_dirs_result_1(items: Iterable[DescribeLogDirsResult], ou
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_describe_log_dirs_topic_1(topics, out)
+        if topics:
+            _write_describe_log_dirs_topic_1(topics, out)
 
 
 def _write_describe_log_dirs_response_1(items: Iterable[DescribeLogDirsResponse], out: list[Buffer]) -> None:
@@ -450,7 +452,8 @@ def _write_describe_log_dirs_response_1(items: Iterable[DescribeLogDirsResponse]
         results = m.results
         n = len(results)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_describe_log_dirs_result_1(results, out)
+        if results:
+            _write_describe_log_dirs_result_1(results, out)
 
 
 def _write_describe_log_dirs_partition_2(items: Iterable[DescribeLogDirsPartition], out: list[Buffer]) -> None:
@@ -474,7 +477,8 @@ def _write_describe_log_dirs_topic_2(items: Iterable[DescribeLogDirsTopic], out:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_describe_log_dirs_partition_2(partitions, out)
+        if partitions:
+            _write_describe_log_dirs_partition_2(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -494,7 +498,8 @@ def _write_describe_log_dirs_result_2(items: Iterable[DescribeLogDirsResult], ou
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_describe_log_dirs_topic_2(topics, out)
+        if topics:
+            _write_describe_log_dirs_topic_2(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -506,7 +511,8 @@ def _write_describe_log_dirs_response_2(items: Iterable[DescribeLogDirsResponse]
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_describe_log_dirs_result_2(results, out)
+        if results:
+            _write_describe_log_dirs_result_2(results, out)
         out.append(ONE_BYTE[0])
 
 
@@ -518,7 +524,8 @@ def _write_describe_log_dirs_response_3(items: Iterable[DescribeLogDirsResponse]
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_describe_log_dirs_result_2(results, out)
+        if results:
+            _write_describe_log_dirs_result_2(results, out)
         out.append(ONE_BYTE[0])
 
 
@@ -538,7 +545,8 @@ def _write_describe_log_dirs_result_4(items: Iterable[DescribeLogDirsResult], ou
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_describe_log_dirs_topic_2(topics, out)
+        if topics:
+            _write_describe_log_dirs_topic_2(topics, out)
         out.append(_pack_qqx(m.total_bytes, m.usable_bytes))
 
 
@@ -550,7 +558,8 @@ def _write_describe_log_dirs_response_4(items: Iterable[DescribeLogDirsResponse]
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_describe_log_dirs_result_4(results, out)
+        if results:
+            _write_describe_log_dirs_result_4(results, out)
         out.append(ONE_BYTE[0])
 
 
@@ -570,7 +579,8 @@ def _write_describe_log_dirs_result_5(items: Iterable[DescribeLogDirsResult], ou
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_describe_log_dirs_topic_2(topics, out)
+        if topics:
+            _write_describe_log_dirs_topic_2(topics, out)
         out.append(_pack_qqtx(m.total_bytes, m.usable_bytes, m.is_cordoned))
 
 
@@ -582,7 +592,8 @@ def _write_describe_log_dirs_response_5(items: Iterable[DescribeLogDirsResponse]
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_describe_log_dirs_result_5(results, out)
+        if results:
+            _write_describe_log_dirs_result_5(results, out)
         out.append(ONE_BYTE[0])
 
 

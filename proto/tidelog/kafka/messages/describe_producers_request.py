@@ -6,13 +6,13 @@ Generated from proto/kafka/describe_producers.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class DescribeProducersRequest(Message, gc=False):
@@ -111,7 +111,8 @@ def _write_topic_request_0(items: Iterable[TopicRequest], out: list[Buffer]) -> 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partition_indexes)}i", *partition_indexes))
+        if partition_indexes:
+            out.append(packer(len(partition_indexes), "i")(*partition_indexes))
         out.append(ONE_BYTE[0])
 
 
@@ -123,7 +124,8 @@ def _write_describe_producers_request_0(items: Iterable[DescribeProducersRequest
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_request_0(topics, out)
+        if topics:
+            _write_topic_request_0(topics, out)
         out.append(ONE_BYTE[0])
 
 

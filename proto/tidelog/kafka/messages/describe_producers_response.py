@@ -198,7 +198,8 @@ def _write_partition_response_0(items: Iterable[PartitionResponse], out: list[Bu
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_producer_state_0(active_producers, out)
+        if active_producers:
+            _write_producer_state_0(active_producers, out)
         out.append(ONE_BYTE[0])
 
 
@@ -218,7 +219,8 @@ def _write_topic_response_0(items: Iterable[TopicResponse], out: list[Buffer]) -
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_response_0(partitions, out)
+        if partitions:
+            _write_partition_response_0(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -230,7 +232,8 @@ def _write_describe_producers_response_0(items: Iterable[DescribeProducersRespon
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_topic_response_0(topics, out)
+        if topics:
+            _write_topic_response_0(topics, out)
         out.append(ONE_BYTE[0])
 
 

@@ -134,7 +134,8 @@ def _write_topic_data_0(items: Iterable[TopicData], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_data_0(partitions, out)
+        if partitions:
+            _write_partition_data_0(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -146,7 +147,8 @@ def _write_describe_quorum_request_0(items: Iterable[DescribeQuorumRequest], out
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_data_0(topics, out)
+        if topics:
+            _write_topic_data_0(topics, out)
         out.append(ONE_BYTE[0])
 
 

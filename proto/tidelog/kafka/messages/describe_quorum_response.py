@@ -541,14 +541,16 @@ def _write_partition_data_0(items: Iterable[PartitionData], out: list[Buffer]) -
             out.append(_pack_ihiiq(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark) + varint_of(n))
         else:
             out.append(_pack_ihiiqB(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark, n))
-        _write_replica_state_0(current_voters, out)
+        if current_voters:
+            _write_replica_state_0(current_voters, out)
         observers = m.observers
         n = len(observers) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_replica_state_0(observers, out)
+        if observers:
+            _write_replica_state_0(observers, out)
         out.append(ONE_BYTE[0])
 
 
@@ -568,7 +570,8 @@ def _write_topic_data_0(items: Iterable[TopicData], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_data_0(partitions, out)
+        if partitions:
+            _write_partition_data_0(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -580,7 +583,8 @@ def _write_describe_quorum_response_0(items: Iterable[DescribeQuorumResponse], o
             out.append(_pack_h(m.error_code) + varint_of(n))
         else:
             out.append(_pack_hB(m.error_code, n))
-        _write_topic_data_0(topics, out)
+        if topics:
+            _write_topic_data_0(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -597,14 +601,16 @@ def _write_partition_data_1(items: Iterable[PartitionData], out: list[Buffer]) -
             out.append(_pack_ihiiq(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark) + varint_of(n))
         else:
             out.append(_pack_ihiiqB(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark, n))
-        _write_replica_state_1(current_voters, out)
+        if current_voters:
+            _write_replica_state_1(current_voters, out)
         observers = m.observers
         n = len(observers) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_replica_state_1(observers, out)
+        if observers:
+            _write_replica_state_1(observers, out)
         out.append(ONE_BYTE[0])
 
 
@@ -624,7 +630,8 @@ def _write_topic_data_1(items: Iterable[TopicData], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_data_1(partitions, out)
+        if partitions:
+            _write_partition_data_1(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -636,7 +643,8 @@ def _write_describe_quorum_response_1(items: Iterable[DescribeQuorumResponse], o
             out.append(_pack_h(m.error_code) + varint_of(n))
         else:
             out.append(_pack_hB(m.error_code, n))
-        _write_topic_data_1(topics, out)
+        if topics:
+            _write_topic_data_1(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -665,14 +673,16 @@ def _write_partition_data_2(items: Iterable[PartitionData], out: list[Buffer]) -
             out.append(_pack_iiq(m.leader_id, m.leader_epoch, m.high_watermark) + varint_of(n))
         else:
             out.append(_pack_iiqB(m.leader_id, m.leader_epoch, m.high_watermark, n))
-        _write_replica_state_2(current_voters, out)
+        if current_voters:
+            _write_replica_state_2(current_voters, out)
         observers = m.observers
         n = len(observers) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_replica_state_2(observers, out)
+        if observers:
+            _write_replica_state_2(observers, out)
         out.append(ONE_BYTE[0])
 
 
@@ -692,7 +702,8 @@ def _write_topic_data_2(items: Iterable[TopicData], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_data_2(partitions, out)
+        if partitions:
+            _write_partition_data_2(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -725,7 +736,8 @@ def _write_node_2(items: Iterable[Node], out: list[Buffer]) -> None:
             out.append(_pack_i(m.node_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.node_id, n))
-        _write_listener_2(listeners, out)
+        if listeners:
+            _write_listener_2(listeners, out)
         out.append(ONE_BYTE[0])
 
 
@@ -749,14 +761,16 @@ def _write_describe_quorum_response_2(items: Iterable[DescribeQuorumResponse], o
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_data_2(topics, out)
+        if topics:
+            _write_topic_data_2(topics, out)
         nodes = m.nodes
         n = len(nodes) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_node_2(nodes, out)
+        if nodes:
+            _write_node_2(nodes, out)
         out.append(ONE_BYTE[0])
 
 

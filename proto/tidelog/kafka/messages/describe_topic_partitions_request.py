@@ -162,7 +162,8 @@ def _write_describe_topic_partitions_request_0(items: Iterable[DescribeTopicPart
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_request_0(topics, out)
+        if topics:
+            _write_topic_request_0(topics, out)
         cursor = m.cursor
         out.append(_pack_ib(m.response_partition_limit, -1 if cursor is None else 1))
         if cursor is not None:

@@ -6,13 +6,13 @@ Generated from proto/kafka/describe_topic_partitions.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class DescribeTopicPartitionsResponse(Message, gc=False):
@@ -257,14 +257,16 @@ def _write_describe_topic_partitions_response_partition_0(items: Iterable[Descri
             out.append(_pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch) + varint_of(n))
         else:
             out.append(_pack_hiiiB(m.error_code, m.partition_index, m.leader_id, m.leader_epoch, n))
-        out.append(pack(f">{len(replica_nodes)}i", *replica_nodes))
+        if replica_nodes:
+            out.append(packer(len(replica_nodes), "i")(*replica_nodes))
         isr_nodes = m.isr_nodes
         n = len(isr_nodes) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(isr_nodes)}i", *isr_nodes))
+        if isr_nodes:
+            out.append(packer(len(isr_nodes), "i")(*isr_nodes))
         eligible_leader_replicas = m.eligible_leader_replicas
         if eligible_leader_replicas is None:
             n = 0
@@ -275,7 +277,7 @@ def _write_describe_topic_partitions_response_partition_0(items: Iterable[Descri
         else:
             out.append(ONE_BYTE[n])
         if eligible_leader_replicas:
-            out.append(pack(f">{len(eligible_leader_replicas)}i", *eligible_leader_replicas))
+            out.append(packer(len(eligible_leader_replicas), "i")(*eligible_leader_replicas))
         last_known_elr = m.last_known_elr
         if last_known_elr is None:
             n = 0
@@ -286,14 +288,15 @@ def _write_describe_topic_partitions_response_partition_0(items: Iterable[Descri
         else:
             out.append(ONE_BYTE[n])
         if last_known_elr:
-            out.append(pack(f">{len(last_known_elr)}i", *last_known_elr))
+            out.append(packer(len(last_known_elr), "i")(*last_known_elr))
         offline_replicas = m.offline_replicas
         n = len(offline_replicas) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(offline_replicas)}i", *offline_replicas))
+        if offline_replicas:
+            out.append(packer(len(offline_replicas), "i")(*offline_replicas))
         out.append(ONE_BYTE[0])
 
 
@@ -317,7 +320,8 @@ def _write_describe_topic_partitions_response_topic_0(items: Iterable[DescribeTo
             out.append(_pack_16st(m.topic_id, m.is_internal) + varint_of(n))
         else:
             out.append(_pack_16stB(m.topic_id, m.is_internal, n))
-        _write_describe_topic_partitions_response_partition_0(partitions, out)
+        if partitions:
+            _write_describe_topic_partitions_response_partition_0(partitions, out)
         out.append(_pack_ix(m.topic_authorized_operations))
 
 
@@ -342,7 +346,8 @@ def _write_describe_topic_partitions_response_0(items: Iterable[DescribeTopicPar
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_describe_topic_partitions_response_topic_0(topics, out)
+        if topics:
+            _write_describe_topic_partitions_response_topic_0(topics, out)
         next_cursor = m.next_cursor
         out.append(_pack_b(-1 if next_cursor is None else 1))
         if next_cursor is not None:

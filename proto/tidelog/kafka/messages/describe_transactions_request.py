@@ -57,7 +57,8 @@ def _write_describe_transactions_request_0(items: Iterable[DescribeTransactionsR
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(transactional_ids, out)
+        if transactional_ids:
+            write_compact_texts(transactional_ids, out)
         out.append(ONE_BYTE[0])
 
 

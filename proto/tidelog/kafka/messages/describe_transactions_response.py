@@ -6,13 +6,13 @@ Generated from proto/kafka/describe_transactions.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class DescribeTransactionsResponse(Message, gc=False):
@@ -184,7 +184,8 @@ def _write_topic_data_0(items: Iterable[TopicData], out: list[Buffer]) -> None:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 
@@ -212,7 +213,8 @@ def _write_transaction_state_0(items: Iterable[TransactionState], out: list[Buff
             out.append(_pack_iqqh(m.transaction_timeout_ms, m.transaction_start_time_ms, m.producer_id, m.producer_epoch) + varint_of(n))
         else:
             out.append(_pack_iqqhB(m.transaction_timeout_ms, m.transaction_start_time_ms, m.producer_id, m.producer_epoch, n))
-        _write_topic_data_0(topics, out)
+        if topics:
+            _write_topic_data_0(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -224,7 +226,8 @@ def _write_describe_transactions_response_0(items: Iterable[DescribeTransactions
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_transaction_state_0(transaction_states, out)
+        if transaction_states:
+            _write_transaction_state_0(transaction_states, out)
         out.append(ONE_BYTE[0])
 
 

@@ -6,13 +6,13 @@ Generated from proto/kafka/elect_leaders.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class ElectLeadersRequest(Message, gc=False):
@@ -193,7 +193,8 @@ def _write_topic_partitions_0(items: Iterable[TopicPartitions], out: list[Buffer
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
 
 
 def _write_elect_leaders_request_0(items: Iterable[ElectLeadersRequest], out: list[Buffer]) -> None:
@@ -238,7 +239,8 @@ def _write_topic_partitions_2(items: Iterable[TopicPartitions], out: list[Buffer
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 

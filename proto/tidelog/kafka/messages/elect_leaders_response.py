@@ -247,7 +247,8 @@ def _write_replica_election_result_0(items: Iterable[ReplicaElectionResult], out
         partition_result = m.partition_result
         n = len(partition_result)
         out.append(_pack_i(n))
-        _write_partition_result_0(partition_result, out)
+        if partition_result:
+            _write_partition_result_0(partition_result, out)
 
 
 def _write_elect_leaders_response_0(items: Iterable[ElectLeadersResponse], out: list[Buffer]) -> None:
@@ -255,7 +256,8 @@ def _write_elect_leaders_response_0(items: Iterable[ElectLeadersResponse], out: 
         replica_election_results = m.replica_election_results
         n = len(replica_election_results)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_replica_election_result_0(replica_election_results, out)
+        if replica_election_results:
+            _write_replica_election_result_0(replica_election_results, out)
 
 
 def _write_elect_leaders_response_1(items: Iterable[ElectLeadersResponse], out: list[Buffer]) -> None:
@@ -263,7 +265,8 @@ def _write_elect_leaders_response_1(items: Iterable[ElectLeadersResponse], out: 
         replica_election_results = m.replica_election_results
         n = len(replica_election_results)
         out.append(_pack_ihi(m.throttle_time_ms, m.error_code, n))
-        _write_replica_election_result_0(replica_election_results, out)
+        if replica_election_results:
+            _write_replica_election_result_0(replica_election_results, out)
 
 
 def _write_partition_result_2(items: Iterable[PartitionResult], out: list[Buffer]) -> None:
@@ -299,7 +302,8 @@ def _write_replica_election_result_2(items: Iterable[ReplicaElectionResult], out
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_result_2(partition_result, out)
+        if partition_result:
+            _write_partition_result_2(partition_result, out)
         out.append(ONE_BYTE[0])
 
 
@@ -311,7 +315,8 @@ def _write_elect_leaders_response_2(items: Iterable[ElectLeadersResponse], out: 
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_replica_election_result_2(replica_election_results, out)
+        if replica_election_results:
+            _write_replica_election_result_2(replica_election_results, out)
         out.append(ONE_BYTE[0])
 
 

@@ -6,13 +6,13 @@ Generated from proto/kafka/fetch.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, bad_tag, cut_off, long_text, long_varint, not_utf8, null_field, read_numbers, skip_tags, tag_count, tag_head, text_length_of, varint_of, write_tags
+from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, bad_tag, cut_off, long_text, long_varint, not_utf8, null_field, packer, read_numbers, skip_tags, tag_count, tag_head, text_length_of, varint_of, write_tags
 
 
 class FetchRequest(Message, gc=False):
@@ -1015,7 +1015,8 @@ def _write_fetch_topic_4(items: Iterable[FetchTopic], out: list[Buffer]) -> None
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_fetch_partition_4(partitions, out)
+        if partitions:
+            _write_fetch_partition_4(partitions, out)
 
 
 def _write_fetch_request_4(items: Iterable[FetchRequest], out: list[Buffer]) -> None:
@@ -1023,7 +1024,8 @@ def _write_fetch_request_4(items: Iterable[FetchRequest], out: list[Buffer]) -> 
         topics = m.topics
         n = len(topics)
         out.append(_pack_iiiibi(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, n))
-        _write_fetch_topic_4(topics, out)
+        if topics:
+            _write_fetch_topic_4(topics, out)
 
 
 def _write_fetch_partition_5(items: Iterable[FetchPartition], out: list[Buffer]) -> None:
@@ -1041,7 +1043,8 @@ def _write_fetch_topic_5(items: Iterable[FetchTopic], out: list[Buffer]) -> None
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_fetch_partition_5(partitions, out)
+        if partitions:
+            _write_fetch_partition_5(partitions, out)
 
 
 def _write_fetch_request_5(items: Iterable[FetchRequest], out: list[Buffer]) -> None:
@@ -1049,7 +1052,8 @@ def _write_fetch_request_5(items: Iterable[FetchRequest], out: list[Buffer]) -> 
         topics = m.topics
         n = len(topics)
         out.append(_pack_iiiibi(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, n))
-        _write_fetch_topic_5(topics, out)
+        if topics:
+            _write_fetch_topic_5(topics, out)
 
 
 def _write_forgotten_topic_7(items: Iterable[ForgottenTopic], out: list[Buffer]) -> None:
@@ -1062,7 +1066,8 @@ def _write_forgotten_topic_7(items: Iterable[ForgottenTopic], out: list[Buffer])
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
 
 
 def _write_fetch_request_7(items: Iterable[FetchRequest], out: list[Buffer]) -> None:
@@ -1070,11 +1075,13 @@ def _write_fetch_request_7(items: Iterable[FetchRequest], out: list[Buffer]) -> 
         topics = m.topics
         n = len(topics)
         out.append(_pack_iiiibiii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_5(topics, out)
+        if topics:
+            _write_fetch_topic_5(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data)
         out.append(_pack_i(n))
-        _write_forgotten_topic_7(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_7(forgotten_topics_data, out)
 
 
 def _write_fetch_partition_9(items: Iterable[FetchPartition], out: list[Buffer]) -> None:
@@ -1092,7 +1099,8 @@ def _write_fetch_topic_9(items: Iterable[FetchTopic], out: list[Buffer]) -> None
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_fetch_partition_9(partitions, out)
+        if partitions:
+            _write_fetch_partition_9(partitions, out)
 
 
 def _write_fetch_request_9(items: Iterable[FetchRequest], out: list[Buffer]) -> None:
@@ -1100,11 +1108,13 @@ def _write_fetch_request_9(items: Iterable[FetchRequest], out: list[Buffer]) -> 
         topics = m.topics
         n = len(topics)
         out.append(_pack_iiiibiii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_9(topics, out)
+        if topics:
+            _write_fetch_topic_9(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data)
         out.append(_pack_i(n))
-        _write_forgotten_topic_7(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_7(forgotten_topics_data, out)
 
 
 def _write_fetch_request_11(items: Iterable[FetchRequest], out: list[Buffer]) -> None:
@@ -1112,11 +1122,13 @@ def _write_fetch_request_11(items: Iterable[FetchRequest], out: list[Buffer]) ->
         topics = m.topics
         n = len(topics)
         out.append(_pack_iiiibiii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_9(topics, out)
+        if topics:
+            _write_fetch_topic_9(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data)
         out.append(_pack_i(n))
-        _write_forgotten_topic_7(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_7(forgotten_topics_data, out)
         rack_id = m.rack_id
         content = rack_id.encode()
         n = len(content)
@@ -1145,7 +1157,8 @@ def _write_fetch_topic_12(items: Iterable[FetchTopic], out: list[Buffer]) -> Non
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_fetch_partition_12(partitions, out)
+        if partitions:
+            _write_fetch_partition_12(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -1165,7 +1178,8 @@ def _write_forgotten_topic_12(items: Iterable[ForgottenTopic], out: list[Buffer]
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 
@@ -1177,14 +1191,16 @@ def _write_fetch_request_12(items: Iterable[FetchRequest], out: list[Buffer]) ->
             out.append(_pack_iiiibii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + varint_of(n))
         else:
             out.append(_pack_iiiibiiB(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_12(topics, out)
+        if topics:
+            _write_fetch_topic_12(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_forgotten_topic_12(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_12(forgotten_topics_data, out)
         rack_id = m.rack_id
         content = rack_id.encode()
         n = len(content) + 1
@@ -1222,7 +1238,8 @@ def _write_fetch_topic_13(items: Iterable[FetchTopic], out: list[Buffer]) -> Non
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_fetch_partition_12(partitions, out)
+        if partitions:
+            _write_fetch_partition_12(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -1234,7 +1251,8 @@ def _write_forgotten_topic_13(items: Iterable[ForgottenTopic], out: list[Buffer]
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        out.append(pack(f">{len(partitions)}i", *partitions))
+        if partitions:
+            out.append(packer(len(partitions), "i")(*partitions))
         out.append(ONE_BYTE[0])
 
 
@@ -1246,14 +1264,16 @@ def _write_fetch_request_13(items: Iterable[FetchRequest], out: list[Buffer]) ->
             out.append(_pack_iiiibii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + varint_of(n))
         else:
             out.append(_pack_iiiibiiB(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_13(topics, out)
+        if topics:
+            _write_fetch_topic_13(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_forgotten_topic_13(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_13(forgotten_topics_data, out)
         rack_id = m.rack_id
         content = rack_id.encode()
         n = len(content) + 1
@@ -1296,14 +1316,16 @@ def _write_fetch_request_15(items: Iterable[FetchRequest], out: list[Buffer]) ->
             out.append(_pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + varint_of(n))
         else:
             out.append(_pack_iiibiiB(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_13(topics, out)
+        if topics:
+            _write_fetch_topic_13(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_forgotten_topic_13(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_13(forgotten_topics_data, out)
         rack_id = m.rack_id
         content = rack_id.encode()
         n = len(content) + 1
@@ -1362,7 +1384,8 @@ def _write_fetch_topic_17(items: Iterable[FetchTopic], out: list[Buffer]) -> Non
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_fetch_partition_17(partitions, out)
+        if partitions:
+            _write_fetch_partition_17(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -1374,14 +1397,16 @@ def _write_fetch_request_17(items: Iterable[FetchRequest], out: list[Buffer]) ->
             out.append(_pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + varint_of(n))
         else:
             out.append(_pack_iiibiiB(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_17(topics, out)
+        if topics:
+            _write_fetch_topic_17(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_forgotten_topic_13(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_13(forgotten_topics_data, out)
         rack_id = m.rack_id
         content = rack_id.encode()
         n = len(content) + 1
@@ -1445,7 +1470,8 @@ def _write_fetch_topic_18(items: Iterable[FetchTopic], out: list[Buffer]) -> Non
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_fetch_partition_18(partitions, out)
+        if partitions:
+            _write_fetch_partition_18(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -1457,14 +1483,16 @@ def _write_fetch_request_18(items: Iterable[FetchRequest], out: list[Buffer]) ->
             out.append(_pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + varint_of(n))
         else:
             out.append(_pack_iiibiiB(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n))
-        _write_fetch_topic_18(topics, out)
+        if topics:
+            _write_fetch_topic_18(topics, out)
         forgotten_topics_data = m.forgotten_topics_data
         n = len(forgotten_topics_data) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_forgotten_topic_13(forgotten_topics_data, out)
+        if forgotten_topics_data:
+            _write_forgotten_topic_13(forgotten_topics_data, out)
         rack_id = m.rack_id
         content = rack_id.encode()
         n = len(content) + 1

@@ -705,7 +705,8 @@ def _write_fetchable_topic_response_4(items: Iterable[FetchableTopicResponse], o
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_partition_data_4(partitions, out, buffers)
+        if partitions:
+            _write_partition_data_4(partitions, out, buffers)
 
 
 def _write_fetch_response_4(items: Iterable[FetchResponse], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -713,7 +714,8 @@ def _write_fetch_response_4(items: Iterable[FetchResponse], out: list[Buffer], b
         responses = m.responses
         n = len(responses)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_fetchable_topic_response_4(responses, out, buffers)
+        if responses:
+            _write_fetchable_topic_response_4(responses, out, buffers)
 
 
 def _write_partition_data_5(items: Iterable[PartitionData], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -752,7 +754,8 @@ def _write_fetchable_topic_response_5(items: Iterable[FetchableTopicResponse], o
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_partition_data_5(partitions, out, buffers)
+        if partitions:
+            _write_partition_data_5(partitions, out, buffers)
 
 
 def _write_fetch_response_5(items: Iterable[FetchResponse], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -760,7 +763,8 @@ def _write_fetch_response_5(items: Iterable[FetchResponse], out: list[Buffer], b
         responses = m.responses
         n = len(responses)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_fetchable_topic_response_5(responses, out, buffers)
+        if responses:
+            _write_fetchable_topic_response_5(responses, out, buffers)
 
 
 def _write_fetch_response_7(items: Iterable[FetchResponse], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -768,7 +772,8 @@ def _write_fetch_response_7(items: Iterable[FetchResponse], out: list[Buffer], b
         responses = m.responses
         n = len(responses)
         out.append(_pack_ihii(m.throttle_time_ms, m.error_code, m.session_id, n))
-        _write_fetchable_topic_response_5(responses, out, buffers)
+        if responses:
+            _write_fetchable_topic_response_5(responses, out, buffers)
 
 
 def _write_partition_data_11(items: Iterable[PartitionData], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -807,7 +812,8 @@ def _write_fetchable_topic_response_11(items: Iterable[FetchableTopicResponse], 
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_partition_data_11(partitions, out, buffers)
+        if partitions:
+            _write_partition_data_11(partitions, out, buffers)
 
 
 def _write_fetch_response_11(items: Iterable[FetchResponse], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -815,7 +821,8 @@ def _write_fetch_response_11(items: Iterable[FetchResponse], out: list[Buffer], 
         responses = m.responses
         n = len(responses)
         out.append(_pack_ihii(m.throttle_time_ms, m.error_code, m.session_id, n))
-        _write_fetchable_topic_response_11(responses, out, buffers)
+        if responses:
+            _write_fetchable_topic_response_11(responses, out, buffers)
 
 
 def _write_aborted_transaction_12(items: Iterable[AbortedTransaction], out: list[Buffer]) -> None:
@@ -912,7 +919,8 @@ def _write_fetchable_topic_response_12(items: Iterable[FetchableTopicResponse], 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_data_12(partitions, out, buffers)
+        if partitions:
+            _write_partition_data_12(partitions, out, buffers)
         out.append(ONE_BYTE[0])
 
 
@@ -924,7 +932,8 @@ def _write_fetch_response_12(items: Iterable[FetchResponse], out: list[Buffer], 
             out.append(_pack_ihi(m.throttle_time_ms, m.error_code, m.session_id) + varint_of(n))
         else:
             out.append(_pack_ihiB(m.throttle_time_ms, m.error_code, m.session_id, n))
-        _write_fetchable_topic_response_12(responses, out, buffers)
+        if responses:
+            _write_fetchable_topic_response_12(responses, out, buffers)
         out.append(ONE_BYTE[0])
 
 
@@ -936,7 +945,8 @@ def _write_fetchable_topic_response_13(items: Iterable[FetchableTopicResponse], 
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_partition_data_12(partitions, out, buffers)
+        if partitions:
+            _write_partition_data_12(partitions, out, buffers)
         out.append(ONE_BYTE[0])
 
 
@@ -948,7 +958,8 @@ def _write_fetch_response_13(items: Iterable[FetchResponse], out: list[Buffer], 
             out.append(_pack_ihi(m.throttle_time_ms, m.error_code, m.session_id) + varint_of(n))
         else:
             out.append(_pack_ihiB(m.throttle_time_ms, m.error_code, m.session_id, n))
-        _write_fetchable_topic_response_13(responses, out, buffers)
+        if responses:
+            _write_fetchable_topic_response_13(responses, out, buffers)
         out.append(ONE_BYTE[0])
 
 
@@ -985,7 +996,8 @@ def _write_fetch_response_16(items: Iterable[FetchResponse], out: list[Buffer], 
             out.append(_pack_ihi(m.throttle_time_ms, m.error_code, m.session_id) + varint_of(n))
         else:
             out.append(_pack_ihiB(m.throttle_time_ms, m.error_code, m.session_id, n))
-        _write_fetchable_topic_response_13(responses, out, buffers)
+        if responses:
+            _write_fetchable_topic_response_13(responses, out, buffers)
         if not m.node_endpoints:
             out.append(ONE_BYTE[0])
             continue
@@ -997,7 +1009,8 @@ def _write_fetch_response_16(items: Iterable[FetchResponse], out: list[Buffer], 
             part.append(varint_of(n))
         else:
             part.append(ONE_BYTE[n])
-        _write_node_endpoint_16(node_endpoints, part)
+        if node_endpoints:
+            _write_node_endpoint_16(node_endpoints, part)
         tags.append((0, part))
         write_tags(tags, out)
 

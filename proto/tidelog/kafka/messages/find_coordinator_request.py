@@ -167,7 +167,8 @@ def _write_find_coordinator_request_4(items: Iterable[FindCoordinatorRequest], o
             out.append(_pack_b(m.key_type) + varint_of(n))
         else:
             out.append(_pack_bB(m.key_type, n))
-        write_compact_texts(coordinator_keys, out)
+        if coordinator_keys:
+            write_compact_texts(coordinator_keys, out)
         out.append(ONE_BYTE[0])
 
 

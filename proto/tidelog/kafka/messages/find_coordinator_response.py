@@ -337,7 +337,8 @@ def _write_find_coordinator_response_4(items: Iterable[FindCoordinatorResponse],
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_coordinator_4(coordinators, out)
+        if coordinators:
+            _write_coordinator_4(coordinators, out)
         out.append(ONE_BYTE[0])
 
 

@@ -267,7 +267,8 @@ def _write_alter_configs_resource_0(items: Iterable[AlterConfigsResource], out: 
         configs = m.configs
         n = len(configs)
         out.append(_pack_i(n))
-        _write_alterable_config_0(configs, out)
+        if configs:
+            _write_alterable_config_0(configs, out)
 
 
 def _write_incremental_alter_configs_request_0(items: Iterable[IncrementalAlterConfigsRequest], out: list[Buffer]) -> None:
@@ -275,7 +276,8 @@ def _write_incremental_alter_configs_request_0(items: Iterable[IncrementalAlterC
         resources = m.resources
         n = len(resources)
         out.append(_pack_i(n))
-        _write_alter_configs_resource_0(resources, out)
+        if resources:
+            _write_alter_configs_resource_0(resources, out)
         out.append(_pack_t(m.validate_only))
 
 
@@ -320,7 +322,8 @@ def _write_alter_configs_resource_1(items: Iterable[AlterConfigsResource], out: 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_alterable_config_1(configs, out)
+        if configs:
+            _write_alterable_config_1(configs, out)
         out.append(ONE_BYTE[0])
 
 
@@ -332,7 +335,8 @@ def _write_incremental_alter_configs_request_1(items: Iterable[IncrementalAlterC
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_alter_configs_resource_1(resources, out)
+        if resources:
+            _write_alter_configs_resource_1(resources, out)
         out.append(_pack_tx(m.validate_only))
 
 

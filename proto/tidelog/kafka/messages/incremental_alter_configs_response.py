@@ -190,7 +190,8 @@ def _write_incremental_alter_configs_response_0(items: Iterable[IncrementalAlter
         responses = m.responses
         n = len(responses)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_alter_configs_resource_response_0(responses, out)
+        if responses:
+            _write_alter_configs_resource_response_0(responses, out)
 
 
 def _write_alter_configs_resource_response_1(items: Iterable[AlterConfigsResourceResponse], out: list[Buffer]) -> None:
@@ -226,7 +227,8 @@ def _write_incremental_alter_configs_response_1(items: Iterable[IncrementalAlter
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_alter_configs_resource_response_1(responses, out)
+        if responses:
+            _write_alter_configs_resource_response_1(responses, out)
         out.append(ONE_BYTE[0])
 
 

@@ -500,7 +500,8 @@ def _write_join_group_request_0(items: Iterable[JoinGroupRequest], out: list[Buf
         protocols = m.protocols
         n = len(protocols)
         out.append(_pack_i(n))
-        _write_join_group_request_protocol_0(protocols, out)
+        if protocols:
+            _write_join_group_request_protocol_0(protocols, out)
 
 
 def _write_join_group_request_1(items: Iterable[JoinGroupRequest], out: list[Buffer]) -> None:
@@ -523,7 +524,8 @@ def _write_join_group_request_1(items: Iterable[JoinGroupRequest], out: list[Buf
         protocols = m.protocols
         n = len(protocols)
         out.append(_pack_i(n))
-        _write_join_group_request_protocol_0(protocols, out)
+        if protocols:
+            _write_join_group_request_protocol_0(protocols, out)
 
 
 def _write_join_group_request_5(items: Iterable[JoinGroupRequest], out: list[Buffer]) -> None:
@@ -555,7 +557,8 @@ def _write_join_group_request_5(items: Iterable[JoinGroupRequest], out: list[Buf
         protocols = m.protocols
         n = len(protocols)
         out.append(_pack_i(n))
-        _write_join_group_request_protocol_0(protocols, out)
+        if protocols:
+            _write_join_group_request_protocol_0(protocols, out)
 
 
 def _write_join_group_request_protocol_6(items: Iterable[JoinGroupRequestProtocol], out: list[Buffer]) -> None:
@@ -622,7 +625,8 @@ def _write_join_group_request_6(items: Iterable[JoinGroupRequest], out: list[Buf
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_join_group_request_protocol_6(protocols, out)
+        if protocols:
+            _write_join_group_request_protocol_6(protocols, out)
         out.append(ONE_BYTE[0])
 
 
@@ -670,7 +674,8 @@ def _write_join_group_request_8(items: Iterable[JoinGroupRequest], out: list[Buf
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_join_group_request_protocol_6(protocols, out)
+        if protocols:
+            _write_join_group_request_protocol_6(protocols, out)
         reason = m.reason
         if reason is None:
             content = b""

@@ -607,7 +607,8 @@ def _write_join_group_response_0(items: Iterable[JoinGroupResponse], out: list[B
         members = m.members
         n = len(members)
         out.append(_pack_i(n))
-        _write_join_group_response_member_0(members, out)
+        if members:
+            _write_join_group_response_member_0(members, out)
 
 
 def _write_join_group_response_2(items: Iterable[JoinGroupResponse], out: list[Buffer]) -> None:
@@ -632,7 +633,8 @@ def _write_join_group_response_2(items: Iterable[JoinGroupResponse], out: list[B
         members = m.members
         n = len(members)
         out.append(_pack_i(n))
-        _write_join_group_response_member_0(members, out)
+        if members:
+            _write_join_group_response_member_0(members, out)
 
 
 def _write_join_group_response_member_5(items: Iterable[JoinGroupResponseMember], out: list[Buffer]) -> None:
@@ -679,7 +681,8 @@ def _write_join_group_response_5(items: Iterable[JoinGroupResponse], out: list[B
         members = m.members
         n = len(members)
         out.append(_pack_i(n))
-        _write_join_group_response_member_5(members, out)
+        if members:
+            _write_join_group_response_member_5(members, out)
 
 
 def _write_join_group_response_member_6(items: Iterable[JoinGroupResponseMember], out: list[Buffer]) -> None:
@@ -748,7 +751,8 @@ def _write_join_group_response_6(items: Iterable[JoinGroupResponse], out: list[B
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_join_group_response_member_6(members, out)
+        if members:
+            _write_join_group_response_member_6(members, out)
         out.append(ONE_BYTE[0])
 
 
@@ -800,7 +804,8 @@ def _write_join_group_response_7(items: Iterable[JoinGroupResponse], out: list[B
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_join_group_response_member_6(members, out)
+        if members:
+            _write_join_group_response_member_6(members, out)
         out.append(ONE_BYTE[0])
 
 
@@ -852,7 +857,8 @@ def _write_join_group_response_9(items: Iterable[JoinGroupResponse], out: list[B
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_join_group_response_member_6(members, out)
+        if members:
+            _write_join_group_response_member_6(members, out)
         out.append(ONE_BYTE[0])
 
 

@@ -354,7 +354,8 @@ def _write_leave_group_request_3(items: Iterable[LeaveGroupRequest], out: list[B
         members = m.members
         n = len(members)
         out.append(_pack_i(n))
-        _write_member_identity_3(members, out)
+        if members:
+            _write_member_identity_3(members, out)
 
 
 def _write_member_identity_4(items: Iterable[MemberIdentity], out: list[Buffer]) -> None:
@@ -398,7 +399,8 @@ def _write_leave_group_request_4(items: Iterable[LeaveGroupRequest], out: list[B
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_member_identity_4(members, out)
+        if members:
+            _write_member_identity_4(members, out)
         out.append(ONE_BYTE[0])
 
 
@@ -455,7 +457,8 @@ def _write_leave_group_request_5(items: Iterable[LeaveGroupRequest], out: list[B
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_member_identity_5(members, out)
+        if members:
+            _write_member_identity_5(members, out)
         out.append(ONE_BYTE[0])
 
 

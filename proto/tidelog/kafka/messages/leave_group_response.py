@@ -222,7 +222,8 @@ def _write_leave_group_response_3(items: Iterable[LeaveGroupResponse], out: list
         members = m.members
         n = len(members)
         out.append(_pack_ihi(m.throttle_time_ms, m.error_code, n))
-        _write_member_response_3(members, out)
+        if members:
+            _write_member_response_3(members, out)
 
 
 def _write_member_response_4(items: Iterable[MemberResponse], out: list[Buffer]) -> None:
@@ -258,7 +259,8 @@ def _write_leave_group_response_4(items: Iterable[LeaveGroupResponse], out: list
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_member_response_4(members, out)
+        if members:
+            _write_member_response_4(members, out)
         out.append(ONE_BYTE[0])
 
 

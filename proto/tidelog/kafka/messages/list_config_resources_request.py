@@ -6,11 +6,11 @@ Generated from proto/kafka/list_config_resources.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, cut_off, long_varint, read_numbers, skip_tags, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, cut_off, long_varint, packer, read_numbers, skip_tags, varint_of
 
 
 class ListConfigResourcesRequest(Message, gc=False):
@@ -76,7 +76,8 @@ def _write_list_config_resources_request_1(items: Iterable[ListConfigResourcesRe
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(resource_types)}b", *resource_types))
+        if resource_types:
+            out.append(packer(len(resource_types), "b")(*resource_types))
         out.append(ONE_BYTE[0])
 
 

@@ -162,7 +162,8 @@ def _write_list_config_resources_response_0(items: Iterable[ListConfigResourcesR
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_config_resource_0(config_resources, out)
+        if config_resources:
+            _write_config_resource_0(config_resources, out)
         out.append(ONE_BYTE[0])
 
 
@@ -187,7 +188,8 @@ def _write_list_config_resources_response_1(items: Iterable[ListConfigResourcesR
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_config_resource_1(config_resources, out)
+        if config_resources:
+            _write_config_resource_1(config_resources, out)
         out.append(ONE_BYTE[0])
 
 

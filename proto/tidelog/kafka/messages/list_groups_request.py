@@ -123,7 +123,8 @@ def _write_list_groups_request_4(items: Iterable[ListGroupsRequest], out: list[B
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(states_filter, out)
+        if states_filter:
+            write_compact_texts(states_filter, out)
         out.append(ONE_BYTE[0])
 
 
@@ -135,14 +136,16 @@ def _write_list_groups_request_5(items: Iterable[ListGroupsRequest], out: list[B
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(states_filter, out)
+        if states_filter:
+            write_compact_texts(states_filter, out)
         types_filter = m.types_filter
         n = len(types_filter) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(types_filter, out)
+        if types_filter:
+            write_compact_texts(types_filter, out)
         out.append(ONE_BYTE[0])
 
 

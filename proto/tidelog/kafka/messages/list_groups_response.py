@@ -362,7 +362,8 @@ def _write_list_groups_response_0(items: Iterable[ListGroupsResponse], out: list
         groups = m.groups
         n = len(groups)
         out.append(_pack_hi(m.error_code, n))
-        _write_listed_group_0(groups, out)
+        if groups:
+            _write_listed_group_0(groups, out)
 
 
 def _write_list_groups_response_1(items: Iterable[ListGroupsResponse], out: list[Buffer]) -> None:
@@ -370,7 +371,8 @@ def _write_list_groups_response_1(items: Iterable[ListGroupsResponse], out: list
         groups = m.groups
         n = len(groups)
         out.append(_pack_ihi(m.throttle_time_ms, m.error_code, n))
-        _write_listed_group_0(groups, out)
+        if groups:
+            _write_listed_group_0(groups, out)
 
 
 def _write_listed_group_3(items: Iterable[ListedGroup], out: list[Buffer]) -> None:
@@ -402,7 +404,8 @@ def _write_list_groups_response_3(items: Iterable[ListGroupsResponse], out: list
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_listed_group_3(groups, out)
+        if groups:
+            _write_listed_group_3(groups, out)
         out.append(ONE_BYTE[0])
 
 
@@ -443,7 +446,8 @@ def _write_list_groups_response_4(items: Iterable[ListGroupsResponse], out: list
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_listed_group_4(groups, out)
+        if groups:
+            _write_listed_group_4(groups, out)
         out.append(ONE_BYTE[0])
 
 
@@ -492,7 +496,8 @@ def _write_list_groups_response_5(items: Iterable[ListGroupsResponse], out: list
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        _write_listed_group_5(groups, out)
+        if groups:
+            _write_listed_group_5(groups, out)
         out.append(ONE_BYTE[0])
 
 

@@ -295,7 +295,8 @@ def _write_list_offsets_topic_1(items: Iterable[ListOffsetsTopic], out: list[Buf
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_list_offsets_partition_1(partitions, out)
+        if partitions:
+            _write_list_offsets_partition_1(partitions, out)
 
 
 def _write_list_offsets_request_1(items: Iterable[ListOffsetsRequest], out: list[Buffer]) -> None:
@@ -303,7 +304,8 @@ def _write_list_offsets_request_1(items: Iterable[ListOffsetsRequest], out: list
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.replica_id, n))
-        _write_list_offsets_topic_1(topics, out)
+        if topics:
+            _write_list_offsets_topic_1(topics, out)
 
 
 def _write_list_offsets_request_2(items: Iterable[ListOffsetsRequest], out: list[Buffer]) -> None:
@@ -311,7 +313,8 @@ def _write_list_offsets_request_2(items: Iterable[ListOffsetsRequest], out: list
         topics = m.topics
         n = len(topics)
         out.append(_pack_ibi(m.replica_id, m.isolation_level, n))
-        _write_list_offsets_topic_1(topics, out)
+        if topics:
+            _write_list_offsets_topic_1(topics, out)
 
 
 def _write_list_offsets_partition_4(items: Iterable[ListOffsetsPartition], out: list[Buffer]) -> None:
@@ -329,7 +332,8 @@ def _write_list_offsets_topic_4(items: Iterable[ListOffsetsTopic], out: list[Buf
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_list_offsets_partition_4(partitions, out)
+        if partitions:
+            _write_list_offsets_partition_4(partitions, out)
 
 
 def _write_list_offsets_request_4(items: Iterable[ListOffsetsRequest], out: list[Buffer]) -> None:
@@ -337,7 +341,8 @@ def _write_list_offsets_request_4(items: Iterable[ListOffsetsRequest], out: list
         topics = m.topics
         n = len(topics)
         out.append(_pack_ibi(m.replica_id, m.isolation_level, n))
-        _write_list_offsets_topic_4(topics, out)
+        if topics:
+            _write_list_offsets_topic_4(topics, out)
 
 
 def _write_list_offsets_partition_6(items: Iterable[ListOffsetsPartition], out: list[Buffer]) -> None:
@@ -361,7 +366,8 @@ def _write_list_offsets_topic_6(items: Iterable[ListOffsetsTopic], out: list[Buf
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_list_offsets_partition_6(partitions, out)
+        if partitions:
+            _write_list_offsets_partition_6(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -373,7 +379,8 @@ def _write_list_offsets_request_6(items: Iterable[ListOffsetsRequest], out: list
             out.append(_pack_ib(m.replica_id, m.isolation_level) + varint_of(n))
         else:
             out.append(_pack_ibB(m.replica_id, m.isolation_level, n))
-        _write_list_offsets_topic_6(topics, out)
+        if topics:
+            _write_list_offsets_topic_6(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -385,7 +392,8 @@ def _write_list_offsets_request_10(items: Iterable[ListOffsetsRequest], out: lis
             out.append(_pack_ib(m.replica_id, m.isolation_level) + varint_of(n))
         else:
             out.append(_pack_ibB(m.replica_id, m.isolation_level, n))
-        _write_list_offsets_topic_6(topics, out)
+        if topics:
+            _write_list_offsets_topic_6(topics, out)
         out.append(_pack_ix(m.timeout_ms))
 
 

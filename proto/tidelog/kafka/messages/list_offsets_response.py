@@ -266,7 +266,8 @@ def _write_list_offsets_topic_response_1(items: Iterable[ListOffsetsTopicRespons
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_list_offsets_partition_response_1(partitions, out)
+        if partitions:
+            _write_list_offsets_partition_response_1(partitions, out)
 
 
 def _write_list_offsets_response_1(items: Iterable[ListOffsetsResponse], out: list[Buffer]) -> None:
@@ -274,7 +275,8 @@ def _write_list_offsets_response_1(items: Iterable[ListOffsetsResponse], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_list_offsets_topic_response_1(topics, out)
+        if topics:
+            _write_list_offsets_topic_response_1(topics, out)
 
 
 def _write_list_offsets_response_2(items: Iterable[ListOffsetsResponse], out: list[Buffer]) -> None:
@@ -282,7 +284,8 @@ def _write_list_offsets_response_2(items: Iterable[ListOffsetsResponse], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_list_offsets_topic_response_1(topics, out)
+        if topics:
+            _write_list_offsets_topic_response_1(topics, out)
 
 
 def _write_list_offsets_partition_response_4(items: Iterable[ListOffsetsPartitionResponse], out: list[Buffer]) -> None:
@@ -300,7 +303,8 @@ def _write_list_offsets_topic_response_4(items: Iterable[ListOffsetsTopicRespons
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_list_offsets_partition_response_4(partitions, out)
+        if partitions:
+            _write_list_offsets_partition_response_4(partitions, out)
 
 
 def _write_list_offsets_response_4(items: Iterable[ListOffsetsResponse], out: list[Buffer]) -> None:
@@ -308,7 +312,8 @@ def _write_list_offsets_response_4(items: Iterable[ListOffsetsResponse], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_list_offsets_topic_response_4(topics, out)
+        if topics:
+            _write_list_offsets_topic_response_4(topics, out)
 
 
 def _write_list_offsets_partition_response_6(items: Iterable[ListOffsetsPartitionResponse], out: list[Buffer]) -> None:
@@ -332,7 +337,8 @@ def _write_list_offsets_topic_response_6(items: Iterable[ListOffsetsTopicRespons
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_list_offsets_partition_response_6(partitions, out)
+        if partitions:
+            _write_list_offsets_partition_response_6(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -344,7 +350,8 @@ def _write_list_offsets_response_6(items: Iterable[ListOffsetsResponse], out: li
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_list_offsets_topic_response_6(topics, out)
+        if topics:
+            _write_list_offsets_topic_response_6(topics, out)
         out.append(ONE_BYTE[0])
 
 

@@ -6,13 +6,13 @@ Generated from proto/kafka/list_partition_reassignments.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class ListPartitionReassignmentsRequest(Message, gc=False):
@@ -118,7 +118,8 @@ def _write_list_partition_reassignments_topics_0(items: Iterable[ListPartitionRe
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partition_indexes)}i", *partition_indexes))
+        if partition_indexes:
+            out.append(packer(len(partition_indexes), "i")(*partition_indexes))
         out.append(ONE_BYTE[0])
 
 

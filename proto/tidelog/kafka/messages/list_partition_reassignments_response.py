@@ -6,13 +6,13 @@ Generated from proto/kafka/list_partition_reassignments.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class ListPartitionReassignmentsResponse(Message, gc=False):
@@ -184,21 +184,24 @@ def _write_ongoing_partition_reassignment_0(items: Iterable[OngoingPartitionReas
             out.append(_pack_i(m.partition_index) + varint_of(n))
         else:
             out.append(_pack_iB(m.partition_index, n))
-        out.append(pack(f">{len(replicas)}i", *replicas))
+        if replicas:
+            out.append(packer(len(replicas), "i")(*replicas))
         adding_replicas = m.adding_replicas
         n = len(adding_replicas) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(adding_replicas)}i", *adding_replicas))
+        if adding_replicas:
+            out.append(packer(len(adding_replicas), "i")(*adding_replicas))
         removing_replicas = m.removing_replicas
         n = len(removing_replicas) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(removing_replicas)}i", *removing_replicas))
+        if removing_replicas:
+            out.append(packer(len(removing_replicas), "i")(*removing_replicas))
         out.append(ONE_BYTE[0])
 
 
@@ -218,7 +221,8 @@ def _write_ongoing_topic_reassignment_0(items: Iterable[OngoingTopicReassignment
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_ongoing_partition_reassignment_0(partitions, out)
+        if partitions:
+            _write_ongoing_partition_reassignment_0(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -242,7 +246,8 @@ def _write_list_partition_reassignments_response_0(items: Iterable[ListPartition
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_ongoing_topic_reassignment_0(topics, out)
+        if topics:
+            _write_ongoing_topic_reassignment_0(topics, out)
         out.append(ONE_BYTE[0])
 
 

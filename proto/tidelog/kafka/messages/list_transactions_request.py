@@ -6,11 +6,11 @@ Generated from proto/kafka/list_transactions.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_compact_texts, read_numbers, skip_tags, text_length_of, varint_of, write_compact_texts
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_compact_texts, read_numbers, skip_tags, text_length_of, varint_of, write_compact_texts
 
 
 class ListTransactionsRequest(Message, gc=False):
@@ -165,14 +165,16 @@ def _write_list_transactions_request_0(items: Iterable[ListTransactionsRequest],
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(state_filters, out)
+        if state_filters:
+            write_compact_texts(state_filters, out)
         producer_id_filters = m.producer_id_filters
         n = len(producer_id_filters) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(producer_id_filters)}q", *producer_id_filters))
+        if producer_id_filters:
+            out.append(packer(len(producer_id_filters), "q")(*producer_id_filters))
         out.append(ONE_BYTE[0])
 
 
@@ -184,14 +186,16 @@ def _write_list_transactions_request_1(items: Iterable[ListTransactionsRequest],
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(state_filters, out)
+        if state_filters:
+            write_compact_texts(state_filters, out)
         producer_id_filters = m.producer_id_filters
         n = len(producer_id_filters) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(producer_id_filters)}q", *producer_id_filters))
+        if producer_id_filters:
+            out.append(packer(len(producer_id_filters), "q")(*producer_id_filters))
         out.append(_pack_qx(m.duration_filter))
 
 
@@ -203,14 +207,16 @@ def _write_list_transactions_request_2(items: Iterable[ListTransactionsRequest],
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        write_compact_texts(state_filters, out)
+        if state_filters:
+            write_compact_texts(state_filters, out)
         producer_id_filters = m.producer_id_filters
         n = len(producer_id_filters) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(producer_id_filters)}q", *producer_id_filters))
+        if producer_id_filters:
+            out.append(packer(len(producer_id_filters), "q")(*producer_id_filters))
         transactional_id_pattern = m.transactional_id_pattern
         if transactional_id_pattern is None:
             content = b""

@@ -147,14 +147,16 @@ def _write_list_transactions_response_0(items: Iterable[ListTransactionsResponse
             out.append(_pack_ih(m.throttle_time_ms, m.error_code) + varint_of(n))
         else:
             out.append(_pack_ihB(m.throttle_time_ms, m.error_code, n))
-        write_compact_texts(unknown_state_filters, out)
+        if unknown_state_filters:
+            write_compact_texts(unknown_state_filters, out)
         transaction_states = m.transaction_states
         n = len(transaction_states) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_transaction_state_0(transaction_states, out)
+        if transaction_states:
+            _write_transaction_state_0(transaction_states, out)
         out.append(ONE_BYTE[0])
 
 

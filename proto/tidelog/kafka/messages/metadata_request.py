@@ -302,7 +302,8 @@ def _write_metadata_request_0(items: Iterable[MetadataRequest], out: list[Buffer
             raise null_field("MetadataRequest.Topics")
         n = len(topics)
         out.append(_pack_i(n))
-        _write_metadata_request_topic_0(topics, out)
+        if topics:
+            _write_metadata_request_topic_0(topics, out)
 
 
 def _write_metadata_request_1(items: Iterable[MetadataRequest], out: list[Buffer]) -> None:

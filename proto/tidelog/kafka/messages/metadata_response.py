@@ -6,13 +6,13 @@ Generated from proto/kafka/metadata.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message, Part
-from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, null_field, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, null_field, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class MetadataResponse(Message, gc=False):
@@ -1105,11 +1105,13 @@ def _write_metadata_response_partition_0(items: Iterable[MetadataResponsePartiti
         replica_nodes = m.replica_nodes
         n = len(replica_nodes)
         out.append(_pack_hiii(m.error_code, m.partition_index, m.leader_id, n))
-        out.append(pack(f">{len(replica_nodes)}i", *replica_nodes))
+        if replica_nodes:
+            out.append(packer(len(replica_nodes), "i")(*replica_nodes))
         isr_nodes = m.isr_nodes
         n = len(isr_nodes)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(isr_nodes)}i", *isr_nodes))
+        if isr_nodes:
+            out.append(packer(len(isr_nodes), "i")(*isr_nodes))
 
 
 def _write_metadata_response_topic_0(items: Iterable[MetadataResponseTopic], out: list[Buffer]) -> None:
@@ -1127,7 +1129,8 @@ def _write_metadata_response_topic_0(items: Iterable[MetadataResponseTopic], out
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_metadata_response_partition_0(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_0(partitions, out)
 
 
 def _write_metadata_response_0(items: Iterable[MetadataResponse], out: list[Buffer]) -> None:
@@ -1135,11 +1138,13 @@ def _write_metadata_response_0(items: Iterable[MetadataResponse], out: list[Buff
         brokers = m.brokers
         n = len(brokers)
         out.append(_pack_i(n))
-        _write_metadata_response_broker_0(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_0(brokers, out)
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_metadata_response_topic_0(topics, out)
+        if topics:
+            _write_metadata_response_topic_0(topics, out)
 
 
 def _write_metadata_response_broker_1(items: Iterable[MetadataResponseBroker], out: list[Buffer]) -> None:
@@ -1175,7 +1180,8 @@ def _write_metadata_response_topic_1(items: Iterable[MetadataResponseTopic], out
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_ti(m.is_internal, n))
-        _write_metadata_response_partition_0(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_0(partitions, out)
 
 
 def _write_metadata_response_1(items: Iterable[MetadataResponse], out: list[Buffer]) -> None:
@@ -1183,11 +1189,13 @@ def _write_metadata_response_1(items: Iterable[MetadataResponse], out: list[Buff
         brokers = m.brokers
         n = len(brokers)
         out.append(_pack_i(n))
-        _write_metadata_response_broker_1(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_1(brokers, out)
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.controller_id, n))
-        _write_metadata_response_topic_1(topics, out)
+        if topics:
+            _write_metadata_response_topic_1(topics, out)
 
 
 def _write_metadata_response_2(items: Iterable[MetadataResponse], out: list[Buffer]) -> None:
@@ -1195,7 +1203,8 @@ def _write_metadata_response_2(items: Iterable[MetadataResponse], out: list[Buff
         brokers = m.brokers
         n = len(brokers)
         out.append(_pack_i(n))
-        _write_metadata_response_broker_1(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_1(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1208,7 +1217,8 @@ def _write_metadata_response_2(items: Iterable[MetadataResponse], out: list[Buff
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.controller_id, n))
-        _write_metadata_response_topic_1(topics, out)
+        if topics:
+            _write_metadata_response_topic_1(topics, out)
 
 
 def _write_metadata_response_3(items: Iterable[MetadataResponse], out: list[Buffer]) -> None:
@@ -1216,7 +1226,8 @@ def _write_metadata_response_3(items: Iterable[MetadataResponse], out: list[Buff
         brokers = m.brokers
         n = len(brokers)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_metadata_response_broker_1(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_1(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1229,7 +1240,8 @@ def _write_metadata_response_3(items: Iterable[MetadataResponse], out: list[Buff
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.controller_id, n))
-        _write_metadata_response_topic_1(topics, out)
+        if topics:
+            _write_metadata_response_topic_1(topics, out)
 
 
 def _write_metadata_response_partition_5(items: Iterable[MetadataResponsePartition], out: list[Buffer]) -> None:
@@ -1237,15 +1249,18 @@ def _write_metadata_response_partition_5(items: Iterable[MetadataResponsePartiti
         replica_nodes = m.replica_nodes
         n = len(replica_nodes)
         out.append(_pack_hiii(m.error_code, m.partition_index, m.leader_id, n))
-        out.append(pack(f">{len(replica_nodes)}i", *replica_nodes))
+        if replica_nodes:
+            out.append(packer(len(replica_nodes), "i")(*replica_nodes))
         isr_nodes = m.isr_nodes
         n = len(isr_nodes)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(isr_nodes)}i", *isr_nodes))
+        if isr_nodes:
+            out.append(packer(len(isr_nodes), "i")(*isr_nodes))
         offline_replicas = m.offline_replicas
         n = len(offline_replicas)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(offline_replicas)}i", *offline_replicas))
+        if offline_replicas:
+            out.append(packer(len(offline_replicas), "i")(*offline_replicas))
 
 
 def _write_metadata_response_topic_5(items: Iterable[MetadataResponseTopic], out: list[Buffer]) -> None:
@@ -1263,7 +1278,8 @@ def _write_metadata_response_topic_5(items: Iterable[MetadataResponseTopic], out
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_ti(m.is_internal, n))
-        _write_metadata_response_partition_5(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_5(partitions, out)
 
 
 def _write_metadata_response_5(items: Iterable[MetadataResponse], out: list[Buffer]) -> None:
@@ -1271,7 +1287,8 @@ def _write_metadata_response_5(items: Iterable[MetadataResponse], out: list[Buff
         brokers = m.brokers
         n = len(brokers)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_metadata_response_broker_1(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_1(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1284,7 +1301,8 @@ def _write_metadata_response_5(items: Iterable[MetadataResponse], out: list[Buff
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.controller_id, n))
-        _write_metadata_response_topic_5(topics, out)
+        if topics:
+            _write_metadata_response_topic_5(topics, out)
 
 
 def _write_metadata_response_partition_7(items: Iterable[MetadataResponsePartition], out: list[Buffer]) -> None:
@@ -1292,15 +1310,18 @@ def _write_metadata_response_partition_7(items: Iterable[MetadataResponsePartiti
         replica_nodes = m.replica_nodes
         n = len(replica_nodes)
         out.append(_pack_hiiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch, n))
-        out.append(pack(f">{len(replica_nodes)}i", *replica_nodes))
+        if replica_nodes:
+            out.append(packer(len(replica_nodes), "i")(*replica_nodes))
         isr_nodes = m.isr_nodes
         n = len(isr_nodes)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(isr_nodes)}i", *isr_nodes))
+        if isr_nodes:
+            out.append(packer(len(isr_nodes), "i")(*isr_nodes))
         offline_replicas = m.offline_replicas
         n = len(offline_replicas)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(offline_replicas)}i", *offline_replicas))
+        if offline_replicas:
+            out.append(packer(len(offline_replicas), "i")(*offline_replicas))
 
 
 def _write_metadata_response_topic_7(items: Iterable[MetadataResponseTopic], out: list[Buffer]) -> None:
@@ -1318,7 +1339,8 @@ def _write_metadata_response_topic_7(items: Iterable[MetadataResponseTopic], out
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_ti(m.is_internal, n))
-        _write_metadata_response_partition_7(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_7(partitions, out)
 
 
 def _write_metadata_response_7(items: Iterable[MetadataResponse], out: list[Buffer]) -> None:
@@ -1326,7 +1348,8 @@ def _write_metadata_response_7(items: Iterable[MetadataResponse], out: list[Buff
         brokers = m.brokers
         n = len(brokers)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_metadata_response_broker_1(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_1(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1339,7 +1362,8 @@ def _write_metadata_response_7(items: Iterable[MetadataResponse], out: list[Buff
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.controller_id, n))
-        _write_metadata_response_topic_7(topics, out)
+        if topics:
+            _write_metadata_response_topic_7(topics, out)
 
 
 def _write_metadata_response_topic_8(items: Iterable[MetadataResponseTopic], out: list[Buffer]) -> None:
@@ -1357,7 +1381,8 @@ def _write_metadata_response_topic_8(items: Iterable[MetadataResponseTopic], out
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_ti(m.is_internal, n))
-        _write_metadata_response_partition_7(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_7(partitions, out)
         out.append(_pack_i(m.topic_authorized_operations))
 
 
@@ -1366,7 +1391,8 @@ def _write_metadata_response_8(items: Iterable[MetadataResponse], out: list[Buff
         brokers = m.brokers
         n = len(brokers)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_metadata_response_broker_1(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_1(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1379,7 +1405,8 @@ def _write_metadata_response_8(items: Iterable[MetadataResponse], out: list[Buff
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.controller_id, n))
-        _write_metadata_response_topic_8(topics, out)
+        if topics:
+            _write_metadata_response_topic_8(topics, out)
         out.append(_pack_i(m.cluster_authorized_operations))
 
 
@@ -1416,21 +1443,24 @@ def _write_metadata_response_partition_9(items: Iterable[MetadataResponsePartiti
             out.append(_pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch) + varint_of(n))
         else:
             out.append(_pack_hiiiB(m.error_code, m.partition_index, m.leader_id, m.leader_epoch, n))
-        out.append(pack(f">{len(replica_nodes)}i", *replica_nodes))
+        if replica_nodes:
+            out.append(packer(len(replica_nodes), "i")(*replica_nodes))
         isr_nodes = m.isr_nodes
         n = len(isr_nodes) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(isr_nodes)}i", *isr_nodes))
+        if isr_nodes:
+            out.append(packer(len(isr_nodes), "i")(*isr_nodes))
         offline_replicas = m.offline_replicas
         n = len(offline_replicas) + 1
         if n > 127:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(offline_replicas)}i", *offline_replicas))
+        if offline_replicas:
+            out.append(packer(len(offline_replicas), "i")(*offline_replicas))
         out.append(ONE_BYTE[0])
 
 
@@ -1455,7 +1485,8 @@ def _write_metadata_response_topic_9(items: Iterable[MetadataResponseTopic], out
             out.append(_pack_t(m.is_internal) + varint_of(n))
         else:
             out.append(_pack_tB(m.is_internal, n))
-        _write_metadata_response_partition_9(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_9(partitions, out)
         out.append(_pack_ix(m.topic_authorized_operations))
 
 
@@ -1467,7 +1498,8 @@ def _write_metadata_response_9(items: Iterable[MetadataResponse], out: list[Buff
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_metadata_response_broker_9(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_9(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1486,7 +1518,8 @@ def _write_metadata_response_9(items: Iterable[MetadataResponse], out: list[Buff
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_metadata_response_topic_9(topics, out)
+        if topics:
+            _write_metadata_response_topic_9(topics, out)
         out.append(_pack_ix(m.cluster_authorized_operations))
 
 
@@ -1511,7 +1544,8 @@ def _write_metadata_response_topic_10(items: Iterable[MetadataResponseTopic], ou
             out.append(_pack_16st(m.topic_id, m.is_internal) + varint_of(n))
         else:
             out.append(_pack_16stB(m.topic_id, m.is_internal, n))
-        _write_metadata_response_partition_9(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_9(partitions, out)
         out.append(_pack_ix(m.topic_authorized_operations))
 
 
@@ -1523,7 +1557,8 @@ def _write_metadata_response_10(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_metadata_response_broker_9(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_9(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1542,7 +1577,8 @@ def _write_metadata_response_10(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_metadata_response_topic_10(topics, out)
+        if topics:
+            _write_metadata_response_topic_10(topics, out)
         out.append(_pack_ix(m.cluster_authorized_operations))
 
 
@@ -1554,7 +1590,8 @@ def _write_metadata_response_11(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_metadata_response_broker_9(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_9(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1573,7 +1610,8 @@ def _write_metadata_response_11(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_metadata_response_topic_10(topics, out)
+        if topics:
+            _write_metadata_response_topic_10(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -1600,7 +1638,8 @@ def _write_metadata_response_topic_12(items: Iterable[MetadataResponseTopic], ou
             out.append(_pack_16st(m.topic_id, m.is_internal) + varint_of(n))
         else:
             out.append(_pack_16stB(m.topic_id, m.is_internal, n))
-        _write_metadata_response_partition_9(partitions, out)
+        if partitions:
+            _write_metadata_response_partition_9(partitions, out)
         out.append(_pack_ix(m.topic_authorized_operations))
 
 
@@ -1612,7 +1651,8 @@ def _write_metadata_response_12(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_metadata_response_broker_9(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_9(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1631,7 +1671,8 @@ def _write_metadata_response_12(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_metadata_response_topic_12(topics, out)
+        if topics:
+            _write_metadata_response_topic_12(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -1643,7 +1684,8 @@ def _write_metadata_response_13(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_metadata_response_broker_9(brokers, out)
+        if brokers:
+            _write_metadata_response_broker_9(brokers, out)
         cluster_id = m.cluster_id
         if cluster_id is None:
             content = b""
@@ -1662,7 +1704,8 @@ def _write_metadata_response_13(items: Iterable[MetadataResponse], out: list[Buf
             out.append(_pack_i(m.controller_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.controller_id, n))
-        _write_metadata_response_topic_12(topics, out)
+        if topics:
+            _write_metadata_response_topic_12(topics, out)
         out.append(_pack_hx(m.error_code))
 
 

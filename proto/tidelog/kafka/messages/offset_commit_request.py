@@ -587,7 +587,8 @@ def _write_offset_commit_request_topic_2(items: Iterable[OffsetCommitRequestTopi
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_commit_request_partition_2(partitions, out)
+        if partitions:
+            _write_offset_commit_request_partition_2(partitions, out)
 
 
 def _write_offset_commit_request_2(items: Iterable[OffsetCommitRequest], out: list[Buffer]) -> None:
@@ -605,7 +606,8 @@ def _write_offset_commit_request_2(items: Iterable[OffsetCommitRequest], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_qi(m.retention_time_ms, n))
-        _write_offset_commit_request_topic_2(topics, out)
+        if topics:
+            _write_offset_commit_request_topic_2(topics, out)
 
 
 def _write_offset_commit_request_5(items: Iterable[OffsetCommitRequest], out: list[Buffer]) -> None:
@@ -623,7 +625,8 @@ def _write_offset_commit_request_5(items: Iterable[OffsetCommitRequest], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_commit_request_topic_2(topics, out)
+        if topics:
+            _write_offset_commit_request_topic_2(topics, out)
 
 
 def _write_offset_commit_request_partition_6(items: Iterable[OffsetCommitRequestPartition], out: list[Buffer]) -> None:
@@ -649,7 +652,8 @@ def _write_offset_commit_request_topic_6(items: Iterable[OffsetCommitRequestTopi
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_commit_request_partition_6(partitions, out)
+        if partitions:
+            _write_offset_commit_request_partition_6(partitions, out)
 
 
 def _write_offset_commit_request_6(items: Iterable[OffsetCommitRequest], out: list[Buffer]) -> None:
@@ -667,7 +671,8 @@ def _write_offset_commit_request_6(items: Iterable[OffsetCommitRequest], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_commit_request_topic_6(topics, out)
+        if topics:
+            _write_offset_commit_request_topic_6(topics, out)
 
 
 def _write_offset_commit_request_7(items: Iterable[OffsetCommitRequest], out: list[Buffer]) -> None:
@@ -694,7 +699,8 @@ def _write_offset_commit_request_7(items: Iterable[OffsetCommitRequest], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_commit_request_topic_6(topics, out)
+        if topics:
+            _write_offset_commit_request_topic_6(topics, out)
 
 
 def _write_offset_commit_request_partition_8(items: Iterable[OffsetCommitRequestPartition], out: list[Buffer]) -> None:
@@ -730,7 +736,8 @@ def _write_offset_commit_request_topic_8(items: Iterable[OffsetCommitRequestTopi
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_commit_request_partition_8(partitions, out)
+        if partitions:
+            _write_offset_commit_request_partition_8(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -770,7 +777,8 @@ def _write_offset_commit_request_8(items: Iterable[OffsetCommitRequest], out: li
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_commit_request_topic_8(topics, out)
+        if topics:
+            _write_offset_commit_request_topic_8(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -782,7 +790,8 @@ def _write_offset_commit_request_topic_10(items: Iterable[OffsetCommitRequestTop
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_offset_commit_request_partition_8(partitions, out)
+        if partitions:
+            _write_offset_commit_request_partition_8(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -822,7 +831,8 @@ def _write_offset_commit_request_10(items: Iterable[OffsetCommitRequest], out: l
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_commit_request_topic_10(topics, out)
+        if topics:
+            _write_offset_commit_request_topic_10(topics, out)
         out.append(ONE_BYTE[0])
 
 

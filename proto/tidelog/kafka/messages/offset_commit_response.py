@@ -260,7 +260,8 @@ def _write_offset_commit_response_topic_2(items: Iterable[OffsetCommitResponseTo
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_commit_response_partition_2(partitions, out)
+        if partitions:
+            _write_offset_commit_response_partition_2(partitions, out)
 
 
 def _write_offset_commit_response_2(items: Iterable[OffsetCommitResponse], out: list[Buffer]) -> None:
@@ -268,7 +269,8 @@ def _write_offset_commit_response_2(items: Iterable[OffsetCommitResponse], out: 
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_commit_response_topic_2(topics, out)
+        if topics:
+            _write_offset_commit_response_topic_2(topics, out)
 
 
 def _write_offset_commit_response_3(items: Iterable[OffsetCommitResponse], out: list[Buffer]) -> None:
@@ -276,7 +278,8 @@ def _write_offset_commit_response_3(items: Iterable[OffsetCommitResponse], out: 
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_offset_commit_response_topic_2(topics, out)
+        if topics:
+            _write_offset_commit_response_topic_2(topics, out)
 
 
 def _write_offset_commit_response_partition_8(items: Iterable[OffsetCommitResponsePartition], out: list[Buffer]) -> None:
@@ -300,7 +303,8 @@ def _write_offset_commit_response_topic_8(items: Iterable[OffsetCommitResponseTo
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_commit_response_partition_8(partitions, out)
+        if partitions:
+            _write_offset_commit_response_partition_8(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -312,7 +316,8 @@ def _write_offset_commit_response_8(items: Iterable[OffsetCommitResponse], out: 
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_offset_commit_response_topic_8(topics, out)
+        if topics:
+            _write_offset_commit_response_topic_8(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -324,7 +329,8 @@ def _write_offset_commit_response_topic_10(items: Iterable[OffsetCommitResponseT
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_offset_commit_response_partition_8(partitions, out)
+        if partitions:
+            _write_offset_commit_response_partition_8(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -336,7 +342,8 @@ def _write_offset_commit_response_10(items: Iterable[OffsetCommitResponse], out:
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_offset_commit_response_topic_10(topics, out)
+        if topics:
+            _write_offset_commit_response_topic_10(topics, out)
         out.append(ONE_BYTE[0])
 
 

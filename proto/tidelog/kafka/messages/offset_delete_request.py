@@ -120,7 +120,8 @@ def _write_offset_delete_request_topic_0(items: Iterable[OffsetDeleteRequestTopi
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_delete_request_partition_0(partitions, out)
+        if partitions:
+            _write_offset_delete_request_partition_0(partitions, out)
 
 
 def _write_offset_delete_request_0(items: Iterable[OffsetDeleteRequest], out: list[Buffer]) -> None:
@@ -133,7 +134,8 @@ def _write_offset_delete_request_0(items: Iterable[OffsetDeleteRequest], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_delete_request_topic_0(topics, out)
+        if topics:
+            _write_offset_delete_request_topic_0(topics, out)
 
 
 OffsetDeleteRequest._READERS = {

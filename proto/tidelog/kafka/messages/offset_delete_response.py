@@ -114,7 +114,8 @@ def _write_offset_delete_response_topic_0(items: Iterable[OffsetDeleteResponseTo
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_delete_response_partition_0(partitions, out)
+        if partitions:
+            _write_offset_delete_response_partition_0(partitions, out)
 
 
 def _write_offset_delete_response_0(items: Iterable[OffsetDeleteResponse], out: list[Buffer]) -> None:
@@ -122,7 +123,8 @@ def _write_offset_delete_response_0(items: Iterable[OffsetDeleteResponse], out: 
         topics = m.topics
         n = len(topics)
         out.append(_pack_hii(m.error_code, m.throttle_time_ms, n))
-        _write_offset_delete_response_topic_0(topics, out)
+        if topics:
+            _write_offset_delete_response_topic_0(topics, out)
 
 
 OffsetDeleteResponse._READERS = {

@@ -6,13 +6,13 @@ Generated from proto/kafka/offset_fetch.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, null_field, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import NO_UUID, ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, null_field, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class OffsetFetchRequest(Message, gc=False):
@@ -568,7 +568,8 @@ def _write_offset_fetch_request_topic_1(items: Iterable[OffsetFetchRequestTopic]
         partition_indexes = m.partition_indexes
         n = len(partition_indexes)
         out.append(_pack_i(n))
-        out.append(pack(f">{len(partition_indexes)}i", *partition_indexes))
+        if partition_indexes:
+            out.append(packer(len(partition_indexes), "i")(*partition_indexes))
 
 
 def _write_offset_fetch_request_1(items: Iterable[OffsetFetchRequest], out: list[Buffer]) -> None:
@@ -583,7 +584,8 @@ def _write_offset_fetch_request_1(items: Iterable[OffsetFetchRequest], out: list
             raise null_field("OffsetFetchRequest.Topics")
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_fetch_request_topic_1(topics, out)
+        if topics:
+            _write_offset_fetch_request_topic_1(topics, out)
 
 
 def _write_offset_fetch_request_2(items: Iterable[OffsetFetchRequest], out: list[Buffer]) -> None:
@@ -619,7 +621,8 @@ def _write_offset_fetch_request_topic_6(items: Iterable[OffsetFetchRequestTopic]
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partition_indexes)}i", *partition_indexes))
+        if partition_indexes:
+            out.append(packer(len(partition_indexes), "i")(*partition_indexes))
         out.append(ONE_BYTE[0])
 
 
@@ -687,7 +690,8 @@ def _write_offset_fetch_request_topics_8(items: Iterable[OffsetFetchRequestTopic
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partition_indexes)}i", *partition_indexes))
+        if partition_indexes:
+            out.append(packer(len(partition_indexes), "i")(*partition_indexes))
         out.append(ONE_BYTE[0])
 
 
@@ -723,7 +727,8 @@ def _write_offset_fetch_request_8(items: Iterable[OffsetFetchRequest], out: list
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_fetch_request_group_8(groups, out)
+        if groups:
+            _write_offset_fetch_request_group_8(groups, out)
         out.append(_pack_tx(m.require_stable))
 
 
@@ -771,7 +776,8 @@ def _write_offset_fetch_request_9(items: Iterable[OffsetFetchRequest], out: list
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_fetch_request_group_9(groups, out)
+        if groups:
+            _write_offset_fetch_request_group_9(groups, out)
         out.append(_pack_tx(m.require_stable))
 
 
@@ -783,7 +789,8 @@ def _write_offset_fetch_request_topics_10(items: Iterable[OffsetFetchRequestTopi
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        out.append(pack(f">{len(partition_indexes)}i", *partition_indexes))
+        if partition_indexes:
+            out.append(packer(len(partition_indexes), "i")(*partition_indexes))
         out.append(ONE_BYTE[0])
 
 
@@ -831,7 +838,8 @@ def _write_offset_fetch_request_10(items: Iterable[OffsetFetchRequest], out: lis
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_fetch_request_group_10(groups, out)
+        if groups:
+            _write_offset_fetch_request_group_10(groups, out)
         out.append(_pack_tx(m.require_stable))
 
 

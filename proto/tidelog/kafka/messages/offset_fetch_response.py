@@ -593,7 +593,8 @@ def _write_offset_fetch_response_topic_1(items: Iterable[OffsetFetchResponseTopi
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_fetch_response_partition_1(partitions, out)
+        if partitions:
+            _write_offset_fetch_response_partition_1(partitions, out)
 
 
 def _write_offset_fetch_response_1(items: Iterable[OffsetFetchResponse], out: list[Buffer]) -> None:
@@ -601,7 +602,8 @@ def _write_offset_fetch_response_1(items: Iterable[OffsetFetchResponse], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_fetch_response_topic_1(topics, out)
+        if topics:
+            _write_offset_fetch_response_topic_1(topics, out)
 
 
 def _write_offset_fetch_response_2(items: Iterable[OffsetFetchResponse], out: list[Buffer]) -> None:
@@ -609,7 +611,8 @@ def _write_offset_fetch_response_2(items: Iterable[OffsetFetchResponse], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_fetch_response_topic_1(topics, out)
+        if topics:
+            _write_offset_fetch_response_topic_1(topics, out)
         out.append(_pack_h(m.error_code))
 
 
@@ -618,7 +621,8 @@ def _write_offset_fetch_response_3(items: Iterable[OffsetFetchResponse], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_offset_fetch_response_topic_1(topics, out)
+        if topics:
+            _write_offset_fetch_response_topic_1(topics, out)
         out.append(_pack_h(m.error_code))
 
 
@@ -646,7 +650,8 @@ def _write_offset_fetch_response_topic_5(items: Iterable[OffsetFetchResponseTopi
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_fetch_response_partition_5(partitions, out)
+        if partitions:
+            _write_offset_fetch_response_partition_5(partitions, out)
 
 
 def _write_offset_fetch_response_5(items: Iterable[OffsetFetchResponse], out: list[Buffer]) -> None:
@@ -654,7 +659,8 @@ def _write_offset_fetch_response_5(items: Iterable[OffsetFetchResponse], out: li
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_offset_fetch_response_topic_5(topics, out)
+        if topics:
+            _write_offset_fetch_response_topic_5(topics, out)
         out.append(_pack_h(m.error_code))
 
 
@@ -691,7 +697,8 @@ def _write_offset_fetch_response_topic_6(items: Iterable[OffsetFetchResponseTopi
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_fetch_response_partition_6(partitions, out)
+        if partitions:
+            _write_offset_fetch_response_partition_6(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -703,7 +710,8 @@ def _write_offset_fetch_response_6(items: Iterable[OffsetFetchResponse], out: li
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_offset_fetch_response_topic_6(topics, out)
+        if topics:
+            _write_offset_fetch_response_topic_6(topics, out)
         out.append(_pack_hx(m.error_code))
 
 
@@ -740,7 +748,8 @@ def _write_offset_fetch_response_topics_8(items: Iterable[OffsetFetchResponseTop
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_fetch_response_partitions_8(partitions, out)
+        if partitions:
+            _write_offset_fetch_response_partitions_8(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -760,7 +769,8 @@ def _write_offset_fetch_response_group_8(items: Iterable[OffsetFetchResponseGrou
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_fetch_response_topics_8(topics, out)
+        if topics:
+            _write_offset_fetch_response_topics_8(topics, out)
         out.append(_pack_hx(m.error_code))
 
 
@@ -772,7 +782,8 @@ def _write_offset_fetch_response_8(items: Iterable[OffsetFetchResponse], out: li
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_offset_fetch_response_group_8(groups, out)
+        if groups:
+            _write_offset_fetch_response_group_8(groups, out)
         out.append(ONE_BYTE[0])
 
 
@@ -784,7 +795,8 @@ def _write_offset_fetch_response_topics_10(items: Iterable[OffsetFetchResponseTo
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_offset_fetch_response_partitions_8(partitions, out)
+        if partitions:
+            _write_offset_fetch_response_partitions_8(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -804,7 +816,8 @@ def _write_offset_fetch_response_group_10(items: Iterable[OffsetFetchResponseGro
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_fetch_response_topics_10(topics, out)
+        if topics:
+            _write_offset_fetch_response_topics_10(topics, out)
         out.append(_pack_hx(m.error_code))
 
 
@@ -816,7 +829,8 @@ def _write_offset_fetch_response_10(items: Iterable[OffsetFetchResponse], out: l
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_offset_fetch_response_group_10(groups, out)
+        if groups:
+            _write_offset_fetch_response_group_10(groups, out)
         out.append(ONE_BYTE[0])
 
 

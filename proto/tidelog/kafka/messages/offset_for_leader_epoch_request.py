@@ -209,7 +209,8 @@ def _write_offset_for_leader_topic_2(items: Iterable[OffsetForLeaderTopic], out:
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_offset_for_leader_partition_2(partitions, out)
+        if partitions:
+            _write_offset_for_leader_partition_2(partitions, out)
 
 
 def _write_offset_for_leader_epoch_request_2(items: Iterable[OffsetForLeaderEpochRequest], out: list[Buffer]) -> None:
@@ -217,7 +218,8 @@ def _write_offset_for_leader_epoch_request_2(items: Iterable[OffsetForLeaderEpoc
         topics = m.topics
         n = len(topics)
         out.append(_pack_i(n))
-        _write_offset_for_leader_topic_2(topics, out)
+        if topics:
+            _write_offset_for_leader_topic_2(topics, out)
 
 
 def _write_offset_for_leader_epoch_request_3(items: Iterable[OffsetForLeaderEpochRequest], out: list[Buffer]) -> None:
@@ -225,7 +227,8 @@ def _write_offset_for_leader_epoch_request_3(items: Iterable[OffsetForLeaderEpoc
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.replica_id, n))
-        _write_offset_for_leader_topic_2(topics, out)
+        if topics:
+            _write_offset_for_leader_topic_2(topics, out)
 
 
 def _write_offset_for_leader_partition_4(items: Iterable[OffsetForLeaderPartition], out: list[Buffer]) -> None:
@@ -249,7 +252,8 @@ def _write_offset_for_leader_topic_4(items: Iterable[OffsetForLeaderTopic], out:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_offset_for_leader_partition_4(partitions, out)
+        if partitions:
+            _write_offset_for_leader_partition_4(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -261,7 +265,8 @@ def _write_offset_for_leader_epoch_request_4(items: Iterable[OffsetForLeaderEpoc
             out.append(_pack_i(m.replica_id) + varint_of(n))
         else:
             out.append(_pack_iB(m.replica_id, n))
-        _write_offset_for_leader_topic_4(topics, out)
+        if topics:
+            _write_offset_for_leader_topic_4(topics, out)
         out.append(ONE_BYTE[0])
 
 

@@ -195,7 +195,8 @@ def _write_offset_for_leader_topic_result_2(items: Iterable[OffsetForLeaderTopic
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_epoch_end_offset_2(partitions, out)
+        if partitions:
+            _write_epoch_end_offset_2(partitions, out)
 
 
 def _write_offset_for_leader_epoch_response_2(items: Iterable[OffsetForLeaderEpochResponse], out: list[Buffer]) -> None:
@@ -203,7 +204,8 @@ def _write_offset_for_leader_epoch_response_2(items: Iterable[OffsetForLeaderEpo
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_offset_for_leader_topic_result_2(topics, out)
+        if topics:
+            _write_offset_for_leader_topic_result_2(topics, out)
 
 
 def _write_epoch_end_offset_4(items: Iterable[EpochEndOffset], out: list[Buffer]) -> None:
@@ -227,7 +229,8 @@ def _write_offset_for_leader_topic_result_4(items: Iterable[OffsetForLeaderTopic
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_epoch_end_offset_4(partitions, out)
+        if partitions:
+            _write_epoch_end_offset_4(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -239,7 +242,8 @@ def _write_offset_for_leader_epoch_response_4(items: Iterable[OffsetForLeaderEpo
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_offset_for_leader_topic_result_4(topics, out)
+        if topics:
+            _write_offset_for_leader_topic_result_4(topics, out)
         out.append(ONE_BYTE[0])
 
 

@@ -332,7 +332,8 @@ def _write_topic_produce_data_3(items: Iterable[TopicProduceData], out: list[Buf
         partition_data = m.partition_data
         n = len(partition_data)
         out.append(_pack_i(n))
-        _write_partition_produce_data_3(partition_data, out, buffers)
+        if partition_data:
+            _write_partition_produce_data_3(partition_data, out, buffers)
 
 
 def _write_produce_request_3(items: Iterable[ProduceRequest], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -349,7 +350,8 @@ def _write_produce_request_3(items: Iterable[ProduceRequest], out: list[Buffer],
         topic_data = m.topic_data
         n = len(topic_data)
         out.append(_pack_hii(m.acks, m.timeout_ms, n))
-        _write_topic_produce_data_3(topic_data, out, buffers)
+        if topic_data:
+            _write_topic_produce_data_3(topic_data, out, buffers)
 
 
 def _write_partition_produce_data_9(items: Iterable[PartitionProduceData], out: list[Buffer], buffers: list[Buffer]) -> None:
@@ -390,7 +392,8 @@ def _write_topic_produce_data_9(items: Iterable[TopicProduceData], out: list[Buf
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_produce_data_9(partition_data, out, buffers)
+        if partition_data:
+            _write_partition_produce_data_9(partition_data, out, buffers)
         out.append(ONE_BYTE[0])
 
 
@@ -414,7 +417,8 @@ def _write_produce_request_9(items: Iterable[ProduceRequest], out: list[Buffer],
             out.append(_pack_hi(m.acks, m.timeout_ms) + varint_of(n))
         else:
             out.append(_pack_hiB(m.acks, m.timeout_ms, n))
-        _write_topic_produce_data_9(topic_data, out, buffers)
+        if topic_data:
+            _write_topic_produce_data_9(topic_data, out, buffers)
         out.append(ONE_BYTE[0])
 
 
@@ -426,7 +430,8 @@ def _write_topic_produce_data_13(items: Iterable[TopicProduceData], out: list[Bu
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_partition_produce_data_9(partition_data, out, buffers)
+        if partition_data:
+            _write_partition_produce_data_9(partition_data, out, buffers)
         out.append(ONE_BYTE[0])
 
 
@@ -450,7 +455,8 @@ def _write_produce_request_13(items: Iterable[ProduceRequest], out: list[Buffer]
             out.append(_pack_hi(m.acks, m.timeout_ms) + varint_of(n))
         else:
             out.append(_pack_hiB(m.acks, m.timeout_ms, n))
-        _write_topic_produce_data_13(topic_data, out, buffers)
+        if topic_data:
+            _write_topic_produce_data_13(topic_data, out, buffers)
         out.append(ONE_BYTE[0])
 
 

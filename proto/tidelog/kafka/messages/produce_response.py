@@ -703,7 +703,8 @@ def _write_topic_produce_response_3(items: Iterable[TopicProduceResponse], out: 
         partition_responses = m.partition_responses
         n = len(partition_responses)
         out.append(_pack_i(n))
-        _write_partition_produce_response_3(partition_responses, out)
+        if partition_responses:
+            _write_partition_produce_response_3(partition_responses, out)
 
 
 def _write_produce_response_3(items: Iterable[ProduceResponse], out: list[Buffer]) -> None:
@@ -711,7 +712,8 @@ def _write_produce_response_3(items: Iterable[ProduceResponse], out: list[Buffer
         responses = m.responses
         n = len(responses)
         out.append(_pack_i(n))
-        _write_topic_produce_response_3(responses, out)
+        if responses:
+            _write_topic_produce_response_3(responses, out)
         out.append(_pack_i(m.throttle_time_ms))
 
 
@@ -730,7 +732,8 @@ def _write_topic_produce_response_5(items: Iterable[TopicProduceResponse], out: 
         partition_responses = m.partition_responses
         n = len(partition_responses)
         out.append(_pack_i(n))
-        _write_partition_produce_response_5(partition_responses, out)
+        if partition_responses:
+            _write_partition_produce_response_5(partition_responses, out)
 
 
 def _write_produce_response_5(items: Iterable[ProduceResponse], out: list[Buffer]) -> None:
@@ -738,7 +741,8 @@ def _write_produce_response_5(items: Iterable[ProduceResponse], out: list[Buffer
         responses = m.responses
         n = len(responses)
         out.append(_pack_i(n))
-        _write_topic_produce_response_5(responses, out)
+        if responses:
+            _write_topic_produce_response_5(responses, out)
         out.append(_pack_i(m.throttle_time_ms))
 
 
@@ -760,7 +764,8 @@ def _write_partition_produce_response_8(items: Iterable[PartitionProduceResponse
         record_errors = m.record_errors
         n = len(record_errors)
         out.append(_pack_ihqqqi(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset, n))
-        _write_batch_index_and_error_message_8(record_errors, out)
+        if record_errors:
+            _write_batch_index_and_error_message_8(record_errors, out)
         error_message = m.error_message
         if error_message is None:
             content = b""
@@ -782,7 +787,8 @@ def _write_topic_produce_response_8(items: Iterable[TopicProduceResponse], out: 
         partition_responses = m.partition_responses
         n = len(partition_responses)
         out.append(_pack_i(n))
-        _write_partition_produce_response_8(partition_responses, out)
+        if partition_responses:
+            _write_partition_produce_response_8(partition_responses, out)
 
 
 def _write_produce_response_8(items: Iterable[ProduceResponse], out: list[Buffer]) -> None:
@@ -790,7 +796,8 @@ def _write_produce_response_8(items: Iterable[ProduceResponse], out: list[Buffer
         responses = m.responses
         n = len(responses)
         out.append(_pack_i(n))
-        _write_topic_produce_response_8(responses, out)
+        if responses:
+            _write_topic_produce_response_8(responses, out)
         out.append(_pack_i(m.throttle_time_ms))
 
 
@@ -819,7 +826,8 @@ def _write_partition_produce_response_9(items: Iterable[PartitionProduceResponse
             out.append(_pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset) + varint_of(n))
         else:
             out.append(_pack_ihqqqB(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset, n))
-        _write_batch_index_and_error_message_9(record_errors, out)
+        if record_errors:
+            _write_batch_index_and_error_message_9(record_errors, out)
         error_message = m.error_message
         if error_message is None:
             content = b""
@@ -851,7 +859,8 @@ def _write_topic_produce_response_9(items: Iterable[TopicProduceResponse], out: 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_produce_response_9(partition_responses, out)
+        if partition_responses:
+            _write_partition_produce_response_9(partition_responses, out)
         out.append(ONE_BYTE[0])
 
 
@@ -863,7 +872,8 @@ def _write_produce_response_9(items: Iterable[ProduceResponse], out: list[Buffer
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_produce_response_9(responses, out)
+        if responses:
+            _write_topic_produce_response_9(responses, out)
         out.append(_pack_ix(m.throttle_time_ms))
 
 
@@ -880,7 +890,8 @@ def _write_partition_produce_response_10(items: Iterable[PartitionProduceRespons
             out.append(_pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset) + varint_of(n))
         else:
             out.append(_pack_ihqqqB(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset, n))
-        _write_batch_index_and_error_message_9(record_errors, out)
+        if record_errors:
+            _write_batch_index_and_error_message_9(record_errors, out)
         error_message = m.error_message
         if error_message is None:
             content = b""
@@ -922,7 +933,8 @@ def _write_topic_produce_response_10(items: Iterable[TopicProduceResponse], out:
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_partition_produce_response_10(partition_responses, out)
+        if partition_responses:
+            _write_partition_produce_response_10(partition_responses, out)
         out.append(ONE_BYTE[0])
 
 
@@ -959,7 +971,8 @@ def _write_produce_response_10(items: Iterable[ProduceResponse], out: list[Buffe
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_produce_response_10(responses, out)
+        if responses:
+            _write_topic_produce_response_10(responses, out)
         out.append(_pack_i(m.throttle_time_ms))
         if not m.node_endpoints:
             out.append(ONE_BYTE[0])
@@ -972,7 +985,8 @@ def _write_produce_response_10(items: Iterable[ProduceResponse], out: list[Buffe
             part.append(varint_of(n))
         else:
             part.append(ONE_BYTE[n])
-        _write_node_endpoint_10(node_endpoints, part)
+        if node_endpoints:
+            _write_node_endpoint_10(node_endpoints, part)
         tags.append((0, part))
         write_tags(tags, out)
 
@@ -985,7 +999,8 @@ def _write_topic_produce_response_13(items: Iterable[TopicProduceResponse], out:
             out.append(_pack_16s(m.topic_id) + varint_of(n))
         else:
             out.append(_pack_16sB(m.topic_id, n))
-        _write_partition_produce_response_10(partition_responses, out)
+        if partition_responses:
+            _write_partition_produce_response_10(partition_responses, out)
         out.append(ONE_BYTE[0])
 
 
@@ -997,7 +1012,8 @@ def _write_produce_response_13(items: Iterable[ProduceResponse], out: list[Buffe
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_topic_produce_response_13(responses, out)
+        if responses:
+            _write_topic_produce_response_13(responses, out)
         out.append(_pack_i(m.throttle_time_ms))
         if not m.node_endpoints:
             out.append(ONE_BYTE[0])
@@ -1010,7 +1026,8 @@ def _write_produce_response_13(items: Iterable[ProduceResponse], out: list[Buffe
             part.append(varint_of(n))
         else:
             part.append(ONE_BYTE[n])
-        _write_node_endpoint_10(node_endpoints, part)
+        if node_endpoints:
+            _write_node_endpoint_10(node_endpoints, part)
         tags.append((0, part))
         write_tags(tags, out)
 

@@ -405,7 +405,8 @@ def _write_sync_group_request_0(items: Iterable[SyncGroupRequest], out: list[Buf
         assignments = m.assignments
         n = len(assignments)
         out.append(_pack_i(n))
-        _write_sync_group_request_assignment_0(assignments, out)
+        if assignments:
+            _write_sync_group_request_assignment_0(assignments, out)
 
 
 def _write_sync_group_request_3(items: Iterable[SyncGroupRequest], out: list[Buffer]) -> None:
@@ -432,7 +433,8 @@ def _write_sync_group_request_3(items: Iterable[SyncGroupRequest], out: list[Buf
         assignments = m.assignments
         n = len(assignments)
         out.append(_pack_i(n))
-        _write_sync_group_request_assignment_0(assignments, out)
+        if assignments:
+            _write_sync_group_request_assignment_0(assignments, out)
 
 
 def _write_sync_group_request_assignment_4(items: Iterable[SyncGroupRequestAssignment], out: list[Buffer]) -> None:
@@ -491,7 +493,8 @@ def _write_sync_group_request_4(items: Iterable[SyncGroupRequest], out: list[Buf
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_sync_group_request_assignment_4(assignments, out)
+        if assignments:
+            _write_sync_group_request_assignment_4(assignments, out)
         out.append(ONE_BYTE[0])
 
 
@@ -555,7 +558,8 @@ def _write_sync_group_request_5(items: Iterable[SyncGroupRequest], out: list[Buf
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_sync_group_request_assignment_4(assignments, out)
+        if assignments:
+            _write_sync_group_request_assignment_4(assignments, out)
         out.append(ONE_BYTE[0])
 
 

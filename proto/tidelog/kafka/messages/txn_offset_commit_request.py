@@ -411,7 +411,8 @@ def _write_txn_offset_commit_request_topic_0(items: Iterable[TxnOffsetCommitRequ
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_txn_offset_commit_request_partition_0(partitions, out)
+        if partitions:
+            _write_txn_offset_commit_request_partition_0(partitions, out)
 
 
 def _write_txn_offset_commit_request_0(items: Iterable[TxnOffsetCommitRequest], out: list[Buffer]) -> None:
@@ -429,7 +430,8 @@ def _write_txn_offset_commit_request_0(items: Iterable[TxnOffsetCommitRequest], 
         topics = m.topics
         n = len(topics)
         out.append(_pack_qhi(m.producer_id, m.producer_epoch, n))
-        _write_txn_offset_commit_request_topic_0(topics, out)
+        if topics:
+            _write_txn_offset_commit_request_topic_0(topics, out)
 
 
 def _write_txn_offset_commit_request_partition_2(items: Iterable[TxnOffsetCommitRequestPartition], out: list[Buffer]) -> None:
@@ -455,7 +457,8 @@ def _write_txn_offset_commit_request_topic_2(items: Iterable[TxnOffsetCommitRequ
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_txn_offset_commit_request_partition_2(partitions, out)
+        if partitions:
+            _write_txn_offset_commit_request_partition_2(partitions, out)
 
 
 def _write_txn_offset_commit_request_2(items: Iterable[TxnOffsetCommitRequest], out: list[Buffer]) -> None:
@@ -473,7 +476,8 @@ def _write_txn_offset_commit_request_2(items: Iterable[TxnOffsetCommitRequest], 
         topics = m.topics
         n = len(topics)
         out.append(_pack_qhi(m.producer_id, m.producer_epoch, n))
-        _write_txn_offset_commit_request_topic_2(topics, out)
+        if topics:
+            _write_txn_offset_commit_request_topic_2(topics, out)
 
 
 def _write_txn_offset_commit_request_partition_3(items: Iterable[TxnOffsetCommitRequestPartition], out: list[Buffer]) -> None:
@@ -509,7 +513,8 @@ def _write_txn_offset_commit_request_topic_3(items: Iterable[TxnOffsetCommitRequ
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_txn_offset_commit_request_partition_3(partitions, out)
+        if partitions:
+            _write_txn_offset_commit_request_partition_3(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -557,7 +562,8 @@ def _write_txn_offset_commit_request_3(items: Iterable[TxnOffsetCommitRequest], 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_txn_offset_commit_request_topic_3(topics, out)
+        if topics:
+            _write_txn_offset_commit_request_topic_3(topics, out)
         out.append(ONE_BYTE[0])
 
 

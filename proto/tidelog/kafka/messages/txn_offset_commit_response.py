@@ -193,7 +193,8 @@ def _write_txn_offset_commit_response_topic_0(items: Iterable[TxnOffsetCommitRes
         partitions = m.partitions
         n = len(partitions)
         out.append(_pack_i(n))
-        _write_txn_offset_commit_response_partition_0(partitions, out)
+        if partitions:
+            _write_txn_offset_commit_response_partition_0(partitions, out)
 
 
 def _write_txn_offset_commit_response_0(items: Iterable[TxnOffsetCommitResponse], out: list[Buffer]) -> None:
@@ -201,7 +202,8 @@ def _write_txn_offset_commit_response_0(items: Iterable[TxnOffsetCommitResponse]
         topics = m.topics
         n = len(topics)
         out.append(_pack_ii(m.throttle_time_ms, n))
-        _write_txn_offset_commit_response_topic_0(topics, out)
+        if topics:
+            _write_txn_offset_commit_response_topic_0(topics, out)
 
 
 def _write_txn_offset_commit_response_partition_3(items: Iterable[TxnOffsetCommitResponsePartition], out: list[Buffer]) -> None:
@@ -225,7 +227,8 @@ def _write_txn_offset_commit_response_topic_3(items: Iterable[TxnOffsetCommitRes
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_txn_offset_commit_response_partition_3(partitions, out)
+        if partitions:
+            _write_txn_offset_commit_response_partition_3(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -237,7 +240,8 @@ def _write_txn_offset_commit_response_3(items: Iterable[TxnOffsetCommitResponse]
             out.append(_pack_i(m.throttle_time_ms) + varint_of(n))
         else:
             out.append(_pack_iB(m.throttle_time_ms, n))
-        _write_txn_offset_commit_response_topic_3(topics, out)
+        if topics:
+            _write_txn_offset_commit_response_topic_3(topics, out)
         out.append(ONE_BYTE[0])
 
 

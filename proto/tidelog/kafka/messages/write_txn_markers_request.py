@@ -6,13 +6,13 @@ Generated from proto/kafka/write_txn_markers.schema; do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from struct import Struct, pack
+from struct import Struct
 from typing import ClassVar
 
 import msgspec
 
 from tidelog.kafka.message import Message
-from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, read_numbers, skip_tags, text_length_of, varint_of
+from tidelog.kafka.wire import ONE_BYTE, Buffer, bad_count, bad_length, cut_off, long_text, long_varint, not_utf8, packer, read_numbers, skip_tags, text_length_of, varint_of
 
 
 class WriteTxnMarkersRequest(Message, gc=False):
@@ -199,7 +199,8 @@ def _write_writable_txn_marker_topic_1(items: Iterable[WritableTxnMarkerTopic], 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        out.append(pack(f">{len(partition_indexes)}i", *partition_indexes))
+        if partition_indexes:
+            out.append(packer(len(partition_indexes), "i")(*partition_indexes))
         out.append(ONE_BYTE[0])
 
 
@@ -211,7 +212,8 @@ def _write_writable_txn_marker_1(items: Iterable[WritableTxnMarker], out: list[B
             out.append(_pack_qht(m.producer_id, m.producer_epoch, m.transaction_result) + varint_of(n))
         else:
             out.append(_pack_qhtB(m.producer_id, m.producer_epoch, m.transaction_result, n))
-        _write_writable_txn_marker_topic_1(topics, out)
+        if topics:
+            _write_writable_txn_marker_topic_1(topics, out)
         out.append(_pack_ix(m.coordinator_epoch))
 
 
@@ -223,7 +225,8 @@ def _write_write_txn_markers_request_1(items: Iterable[WriteTxnMarkersRequest], 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_writable_txn_marker_1(markers, out)
+        if markers:
+            _write_writable_txn_marker_1(markers, out)
         out.append(ONE_BYTE[0])
 
 
@@ -235,7 +238,8 @@ def _write_writable_txn_marker_2(items: Iterable[WritableTxnMarker], out: list[B
             out.append(_pack_qht(m.producer_id, m.producer_epoch, m.transaction_result) + varint_of(n))
         else:
             out.append(_pack_qhtB(m.producer_id, m.producer_epoch, m.transaction_result, n))
-        _write_writable_txn_marker_topic_1(topics, out)
+        if topics:
+            _write_writable_txn_marker_topic_1(topics, out)
         out.append(_pack_ibx(m.coordinator_epoch, m.transaction_version))
 
 
@@ -247,7 +251,8 @@ def _write_write_txn_markers_request_2(items: Iterable[WriteTxnMarkersRequest], 
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_writable_txn_marker_2(markers, out)
+        if markers:
+            _write_writable_txn_marker_2(markers, out)
         out.append(ONE_BYTE[0])
 
 

@@ -167,7 +167,8 @@ def _write_writable_txn_marker_topic_result_1(items: Iterable[WritableTxnMarkerT
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_writable_txn_marker_partition_result_1(partitions, out)
+        if partitions:
+            _write_writable_txn_marker_partition_result_1(partitions, out)
         out.append(ONE_BYTE[0])
 
 
@@ -179,7 +180,8 @@ def _write_writable_txn_marker_result_1(items: Iterable[WritableTxnMarkerResult]
             out.append(_pack_q(m.producer_id) + varint_of(n))
         else:
             out.append(_pack_qB(m.producer_id, n))
-        _write_writable_txn_marker_topic_result_1(topics, out)
+        if topics:
+            _write_writable_txn_marker_topic_result_1(topics, out)
         out.append(ONE_BYTE[0])
 
 
@@ -191,7 +193,8 @@ def _write_write_txn_markers_response_1(items: Iterable[WriteTxnMarkersResponse]
             out.append(varint_of(n))
         else:
             out.append(ONE_BYTE[n])
-        _write_writable_txn_marker_result_1(markers, out)
+        if markers:
+            _write_writable_txn_marker_result_1(markers, out)
         out.append(ONE_BYTE[0])
 
 
