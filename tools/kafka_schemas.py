@@ -4,9 +4,9 @@
     tools/kafka_schemas.py --jars DIR --check    compare; changes nothing
 
 DIR holds kafka-clients-VERSION.jar, or has it somewhere below. TIDELOG_KAFKA_JARS names it where
-the option does not; without either, `--check` says that nothing was compared. Facts are taken and
-written in a notation of ours (`kafka_notation`): names, types, versions, tags, defaults. Sentences
-and comments are not.
+the option does not; if the jar is not there either, `--check` says that nothing was compared. Facts
+are taken and written in a notation of ours (`kafka_notation`): names, types, versions, tags,
+defaults. Sentences and comments are not.
 """
 
 from __future__ import annotations
@@ -138,12 +138,14 @@ def problems(jar: Path) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Write, or compare with `--check`."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--jars", type=Path, default=os.environ.get("TIDELOG_KAFKA_JARS"))
+    parser.add_argument("--jars")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
-    jar = jar_in(Path(options.jars)) if options.jars else None
+    folder = options.jars or os.environ.get("TIDELOG_KAFKA_JARS")
+    jar = jar_in(Path(folder)) if folder else None
     if jar is None:
-        missing = f"no kafka-clients-{VERSION}.jar below {options.jars or 'TIDELOG_KAFKA_JARS'}"
+        where = f"below {folder}" if folder else "(TIDELOG_KAFKA_JARS is not set)"
+        missing = f"no kafka-clients-{VERSION}.jar {where}"
         print(f"{missing}: proto/kafka is not compared with its origin", file=sys.stderr)
         return 0 if options.check and not options.jars else 1
     if options.check:

@@ -52,6 +52,9 @@ def test_comparison_finds_what_is_not_derived(
     monkeypatch.delenv("TIDELOG_KAFKA_JARS", raising=False)
     assert kafka_schemas.main(["--check"]) == 0
     assert "proto/kafka is not compared with its origin" in capsys.readouterr().err
+    monkeypatch.setenv("TIDELOG_KAFKA_JARS", str(tmp_path))
+    assert kafka_schemas.main(["--check"]) == 0
+    assert f"{tmp_path}: proto/kafka is not compared" in capsys.readouterr().err
     assert kafka_schemas.main(["--check", "--jars", str(tmp_path)]) == 1
     fresh = {path.name: path.read_text() for path in kafka_schemas.SCHEMAS.glob("*.schema")}
     monkeypatch.setattr(kafka_schemas, "derived", lambda jar: fresh)
