@@ -53,6 +53,8 @@ def many(count: int) -> list[BrokerEndpoint]:
         ([], "", False),
         ([OTHER], "", False),
         ([GOOD, changed(listener="B")], "", False),
+        ([GOOD, BrokerEndpoint(listener="K", host="h", port=8, protocol="kafka")], "", True),
+        ([changed(protocol="kafka")], "", False),
         ([GOOD, GOOD], "", False),
         ([GOOD, named("A")], "", False),
         (many(LISTENERS_MAX), "", True),

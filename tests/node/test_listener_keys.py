@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tidelog.core.errors import KafkaError
-from tidelog.net.listeners import CLIENT, INTERNAL, LISTENERS_MAX, Listener, one_listener
+from tidelog.net.listeners import (
+    CLIENT,
+    GRPC,
+    INTERNAL,
+    KAFKA,
+    LISTENERS_MAX,
+    Listener,
+    grpc_listeners,
+    kafka_listeners,
+    one_listener,
+)
 from tidelog.node.config import NodeConfig, parse_config
 from tidelog.v1 import common_pb2
 
@@ -74,6 +84,41 @@ def test_nobody_is_sent_to_an_address_that_stands_for_every_interface() -> None:
 def test_what_is_advertised_is_listened_to() -> None:
     message = refused(TWO, REACHED.replace("CLIENT", "OUTSIDE"), NAMED)
     assert "advertised.listeners names OUTSIDE, which listeners does not" in message
+
+
+def test_names_that_begin_with_kafka_speak_its_protocol_and_all_others_grpc() -> None:
+    config = parse(
+        '"GRPC://10.0.0.1:9093,KAFKA://10.0.0.1:9092,KAFKA_OUTSIDE://0.0.0.0:9094"',
+        '"advertised.listeners" = "KAFKA_OUTSIDE://tide.example:19094"',
+    )
+    assert [(one.name, one.protocol, one.advertised) for one in config.listeners] == [
+        ("GRPC", GRPC, "10.0.0.1:9093"),
+        ("KAFKA", KAFKA, "10.0.0.1:9092"),
+        ("KAFKA_OUTSIDE", KAFKA, "tide.example:19094"),
+    ]
+    assert grpc_listeners(config.listeners) == [config.listeners[0]]
+    assert kafka_listeners(config.listeners) == list(config.listeners[1:])
+
+
+def test_the_only_listener_of_grpc_is_internal_without_being_named() -> None:
+    config = parse('"KAFKA://10.0.0.1:9092,GRPC://10.0.0.1:9093"')
+    assert [one.services for one in config.listeners] == [CLIENTS, BOTH]
+    assert config.address == "10.0.0.1:9093"
+    named = parse('"KAFKA://10.0.0.1:9092,GRPC://10.0.0.1:9093"', NAMED.replace("INTERNAL", "GRPC"))
+    assert named.listeners == config.listeners
+
+
+def test_an_address_beside_named_ones_keeps_the_name_it_has_alone() -> None:
+    config = parse('"10.0.0.1:9093, KAFKA://10.0.0.1:9092"')
+    assert config.listeners[0] == one_listener("10.0.0.1:9093")[0]
+
+
+def test_nodes_call_each_other_over_grpc_alone() -> None:
+    message = refused('"KAFKA://10.0.0.1:9093"')
+    assert "listeners needs one that speaks gRPC, such as GRPC://host:port" in message
+    kafka = '"GRPC://10.0.0.1:9093,KAFKA://10.0.0.1:9092"'
+    message = refused(kafka, NAMED.replace("INTERNAL", "KAFKA"))
+    assert "inter.broker.listener.name must be one of GRPC" in message
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tidelog.metadata.endpoints import endpoints_of, images_of
 from tidelog.metadata.image import EMPTY_IMAGE, BrokerImage
-from tidelog.net.listeners import CLIENT, Listener
+from tidelog.net.listeners import CLIENT, KAFKA, Listener
 from tidelog.node.handlers.reached import address_hints, controllers, live_brokers
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint, Error, LeaderHint
@@ -14,6 +14,7 @@ from tidelog.v1.data_pb2 import PartitionProduceResult
 
 INSIDE = Listener("INSIDE", "h:1", "h:1")
 OUTSIDE = Listener("OUTSIDE", "h:2", "h:2", services=frozenset({CLIENT}))
+OF_KAFKA = Listener("KAFKA", "h:4", "h:4", protocol=KAFKA, services=frozenset({CLIENT}))
 ELSEWHERE = Listener("ELSEWHERE", "h:3", "h:3", services=frozenset({CLIENT}))
 
 
@@ -26,7 +27,7 @@ def broker(broker_id: int, *listeners: Listener, is_fenced: bool = False) -> Bro
 IMAGE = replace(
     EMPTY_IMAGE,
     brokers={
-        1: broker(1, INSIDE, OUTSIDE),
+        1: broker(1, INSIDE, OUTSIDE, OF_KAFKA),
         2: broker(2, INSIDE),
         3: broker(3, INSIDE, OUTSIDE, is_fenced=True),
     },
@@ -44,6 +45,12 @@ def test_voters_that_are_brokers_are_reached_by_the_listener_and_others_as_confi
     voters = {3: "v3:9", 2: "v2:9", 7: "v7:9"}
     found = {one.node_id: one.address for one in controllers(IMAGE, voters, OUTSIDE)}
     assert found == {2: "v2:9", 3: "b3:2", 7: "v7:9"}
+
+
+def test_clients_of_kafkas_protocol_are_sent_to_no_address_of_grpc() -> None:
+    found = controllers(IMAGE, {1: "v1:9", 2: "v2:9", 7: "v7:9"}, OF_KAFKA)
+    assert [(one.node_id, one.address) for one in found] == [(1, "b1:4")]
+    assert [one.node_id for one in live_brokers(IMAGE, OF_KAFKA)] == [1]
 
 
 def hinted(leader_id: int | None) -> str:

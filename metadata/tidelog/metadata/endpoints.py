@@ -7,7 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tidelog.net.listeners import LISTENERS_MAX, NAME_CHARACTERS_MAX, Listener, host_and_port
+from tidelog.net.listeners import (
+    KAFKA,
+    LISTENERS_MAX,
+    NAME_CHARACTERS_MAX,
+    Listener,
+    host_and_port,
+)
 from tidelog.v1.common_pb2 import BrokerEndpoint
 
 HOST_CHARACTERS_MAX = 255
@@ -83,15 +89,15 @@ def are_well_formed(endpoints: Iterable[BrokerEndpoint]) -> bool:
     given = list(endpoints)
     return (
         len({one.listener for one in given}) == len(given) <= LISTENERS_MAX
-        and sum(one.internal for one in given) == 1
+        and [one.protocol == KAFKA for one in given if one.internal] == [False]
         and all(_is_well_formed(one) for one in given)
     )
 
 
 ENDPOINTS_RULE = (
-    f"1 to {LISTENERS_MAX} endpoints, one of them internal, each with a listener's name of at most "
-    f"{NAME_CHARACTERS_MAX} characters that no other has, a host of at most {HOST_CHARACTERS_MAX} "
-    "characters and a port"
+    f"1 to {LISTENERS_MAX} endpoints, one of them internal and of gRPC, each with a listener's "
+    f"name of at most {NAME_CHARACTERS_MAX} characters that no other has, a host of at most "
+    f"{HOST_CHARACTERS_MAX} characters and a port"
 )
 
 

@@ -3,7 +3,8 @@
 A node has one listener or several, as Kafka's `listeners`, `advertised.listeners` and
 `inter.broker.listener.name` say. Clients are answered addresses of the listener they came in by.
 Nodes call each other at the internal listener's address, and only there a caller is taken for a
-node (decision 0041). Owns what a list of listeners may be; opens no socket.
+node (decision 0041). Listeners with a name that begins with KAFKA speak Kafka's protocol, all
+others gRPC (decision 0054). Owns what a list of listeners may be; opens no socket.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -21,6 +22,9 @@ DEFAULT_NAME = "PLAINTEXT"
 LISTENERS_MAX = 16
 NAME_CHARACTERS_MAX = 32
 CLIENT, INTERNAL = "client", "internal"
+GRPC, KAFKA = "grpc", "kafka"
+"""Protocols of listeners, as registrations name them."""
+KAFKA_PREFIX = "KAFKA"
 _NAME = re.compile(rf"[A-Z][A-Z0-9_]{{0,{NAME_CHARACTERS_MAX - 1}}}")
 _COMMA = re.compile(", ?")
 _WILDCARDS = frozenset({"0.0.0.0", "[::]", "::"})  # refused as what others call
@@ -33,7 +37,7 @@ class Listener:
     name: str
     bind: str
     advertised: str
-    protocol: str = "grpc"
+    protocol: str = GRPC
     security: str = "plaintext"
     services: frozenset[str] = frozenset({CLIENT, INTERNAL})
     """Callers served here: clients, and with INTERNAL the cluster's own nodes."""
@@ -41,6 +45,11 @@ class Listener:
     def __str__(self) -> str:
         """As in `listeners`."""
         return f"{self.name}://{self.bind}"
+
+    @property
+    def is_kafka(self) -> bool:
+        """True where Kafka's protocol is spoken."""
+        return self.protocol == KAFKA
 
     @property
     def is_internal(self) -> bool:
@@ -68,16 +77,32 @@ def host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def protocol_of(name: str) -> str:
+    """Return the protocol that a listener of this name speaks."""
+    return KAFKA if name.startswith(KAFKA_PREFIX) else GRPC
+
+
+def grpc_listeners(of: Sequence[Listener]) -> list[Listener]:
+    """Return those that speak gRPC, at least one of a node's."""
+    return [one for one in of if not one.is_kafka]
+
+
+def kafka_listeners(of: Sequence[Listener]) -> list[Listener]:
+    """Return those that speak Kafka's protocol."""
+    return [one for one in of if one.is_kafka]
+
+
 def listener_list() -> ValueType:
-    """Listeners by name: `NAME://host:port,...`, or `host:port` alone for the only one."""
+    """Listeners by name: `NAME://host:port,...`; `host:port` is that of PLAINTEXT."""
 
     def parse(text: str) -> tuple[Listener, ...] | None:
-        if is_address(text):
-            return one_listener(text)
-        parts = [part.partition("://") for part in _COMMA.split(text)]
-        if not all(_NAME.fullmatch(name) and is_address(address) for name, _, address in parts):
+        named = [_with_name(part).partition("://") for part in _COMMA.split(text)]
+        if not all(_NAME.fullmatch(name) and is_address(address) for name, _, address in named):
             return None
-        found = tuple(Listener(name, bind=where, advertised=where) for name, _, where in parts)
+        found = tuple(
+            Listener(name, bind=where, advertised=where, protocol=protocol_of(name))
+            for name, _, where in named
+        )
         are_unique = len({one.name for one in found}) == len({one.bind for one in found})
         is_whole = len({one.name for one in found}) == len(found) <= LISTENERS_MAX
         return found if are_unique and is_whole else None
@@ -89,6 +114,10 @@ def listener_list() -> ValueType:
     return ValueType("LIST", rule, parse, (str, list))
 
 
+def _with_name(part: str) -> str:
+    return f"{DEFAULT_NAME}://{part}" if is_address(part) else part
+
+
 def listeners_error(
     bound: Sequence[Listener], advertised: Sequence[Listener] | None, internal_name: str
 ) -> str | None:
@@ -97,8 +126,14 @@ def listeners_error(
     unknown = [one.name for one in advertised or () if one.name not in names]
     if unknown:
         return f"advertised.listeners names {unknown[0]}, which listeners does not"
-    if internal_name not in names and (internal_name or len(names) > 1):
-        return f"inter.broker.listener.name must be one of {', '.join(names)}"
+    of_grpc = [one.name for one in grpc_listeners(bound)]
+    if not of_grpc:
+        return (
+            "listeners needs one that speaks gRPC, such as GRPC://host:port: nodes call each other "
+            f"there, and names that begin with {KAFKA_PREFIX} speak Kafka's protocol"
+        )
+    if internal_name not in of_grpc and (internal_name or len(of_grpc) > 1):
+        return f"inter.broker.listener.name must be one of {', '.join(of_grpc)}"
     for one in combine(bound, advertised, internal_name):
         if one.host in _WILDCARDS:
             return (
@@ -111,15 +146,18 @@ def listeners_error(
 def combine(
     bound: Sequence[Listener], advertised: Sequence[Listener] | None, internal_name: str
 ) -> tuple[Listener, ...]:
-    """The listeners of a node, the internal one of several by its name; the keys agree."""
+    """The listeners of a node, the internal one of several by its name; the keys agree.
+
+    The only one that speaks gRPC is internal without being named.
+    """
     reached = {one.name: one.advertised for one in advertised or ()}
+    of_grpc = grpc_listeners(bound)
+    internal = of_grpc[0].name if len(of_grpc) == 1 else internal_name
     return tuple(
         replace(
             one,
             advertised=reached.get(one.name, one.advertised),
-            services=frozenset(
-                {CLIENT, INTERNAL} if len(bound) == 1 or one.name == internal_name else {CLIENT}
-            ),
+            services=frozenset({CLIENT, INTERNAL} if one.name == internal else {CLIENT}),
         )
         for one in bound
     )

@@ -29,6 +29,7 @@ from tidelog.core.config_types import (
 from tidelog.metadata.config import ControllerConfig
 from tidelog.net.listeners import (
     DEFAULT_NAME,
+    KAFKA_PREFIX,
     NAME_CHARACTERS_MAX,
     Listener,
     combine,
@@ -68,8 +69,9 @@ class NodeConfig:
     listeners: tuple[Listener, ...] = field(
         metadata=declaration(
             listener_list(),
-            "Addresses that the node binds, each with a name; the name of a single host:port is "
-            f"{DEFAULT_NAME}.",
+            "Addresses that the node binds, each with a name; that of a host:port alone is "
+            f"{DEFAULT_NAME}. Names that begin with {KAFKA_PREFIX} speak Kafka's protocol, all "
+            "others gRPC, which one of them must.",
         )
     )
     """Listeners, each with the address it advertises and the services it offers."""
@@ -97,7 +99,7 @@ class NodeConfig:
         "",
         text(0, NAME_CHARACTERS_MAX),
         "The listener at which nodes call each other, and the only one that takes a caller for a "
-        "node; needed with several listeners.",
+        "node; needed with several listeners that speak gRPC.",
     )
     raft: RaftConfig = field(default_factory=RaftConfig)
     process_roles: tuple[str, ...] = declare(ROLES, list_of(*ROLES), "broker, controller or both.")

@@ -35,6 +35,7 @@ from tidelog.core.workers import ThreadWorkers
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_streams import connect
 from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.listeners import grpc_listeners
 from tidelog.net.peers import OwnPeers, Peers
 from tidelog.net.strangers import Strangers
 from tidelog.net.transport import Transport
@@ -147,7 +148,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
     if transport is not None:
         node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
     server = GrpcServer(
-        listeners=config.listeners,
+        listeners=grpc_listeners(config.listeners),
         services=node.services,
         on_fatal=_end_at_once,
         max_idle_ms=config.connections_max_idle_ms,
@@ -229,7 +230,7 @@ def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> H
     if config.http_port is None:
         return None
     return HttpServer(
-        host=config.listeners[0].bind.rpartition(":")[0],
+        host=grpc_listeners(config.listeners)[0].bind.rpartition(":")[0],
         port=config.http_port,
         registry=registry_for(node.stats, node.client_stats),
         is_ready=node.is_ready,

@@ -39,11 +39,18 @@ def live_brokers(image: MetadataImage, listener: Listener) -> list[Endpoint]:
 def controllers(
     image: MetadataImage, voters: Mapping[int, str], listener: Listener
 ) -> list[Endpoint]:
-    """Voters; one that is no broker, or without such a listener, at its configured address."""
-    return [
-        Endpoint(node_id=node_id, address=_address(image, node_id, listener) or address)
+    """Voters; one that is no broker, or without such a listener, at its configured address.
+
+    That is an address of gRPC: at a listener of Kafka's protocol such voters are left out.
+    """
+    found = [
+        Endpoint(
+            node_id=node_id,
+            address=_address(image, node_id, listener) or ("" if listener.is_kafka else address),
+        )
         for node_id, address in sorted(voters.items())
     ]
+    return [one for one in found if one.address]
 
 
 def address_hints(results: Iterable[Hinted], image: MetadataImage, listener: Listener) -> None:
