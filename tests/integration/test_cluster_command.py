@@ -50,6 +50,7 @@ def test_starts_what_is_missing_and_stops_as_one(cluster: LocalCluster) -> None:
         "node_id": 2,
         "pid": None,
         "address": cluster.addresses[1],
+        "listeners": [{"name": "PLAINTEXT", "protocol": "grpc", "address": cluster.addresses[1]}],
         "http_port": cluster.ports[4],
         "roles": ["broker", "controller"],
         "alive": False,
@@ -84,6 +85,21 @@ def test_one_node_on_ports_of_its_choice(cluster: LocalCluster) -> None:
     assert node["http_port"] > 0
     made = cluster.run("topics", "create", "t", "--bootstrap", status["bootstrap"])
     assert made.returncode == 0, made.stderr
+
+
+def test_listeners_of_kafka_are_named_when_ready_and_in_the_status(cluster: LocalCluster) -> None:
+    options = ("--nodes", "1", "--ports", "0", "--http-ports", "0", "--kafka-ports", "0")
+    started = cluster.cluster("start", *options)
+    assert started.returncode == 0, started.stderr
+    (node,) = json.loads(cluster.cluster("status", "--json").stdout)["nodes"]
+    of_grpc, of_kafka = node["listeners"]
+    assert of_grpc == {"name": "GRPC", "protocol": "grpc", "address": node["address"]}
+    assert (of_kafka["name"], of_kafka["protocol"]) == ("KAFKA", "kafka")
+    assert f"bootstrap.servers={of_kafka['address']}" in started.stdout
+    assert of_kafka["address"] in cluster.cluster("status").stdout
+    _assert_one_line_of_error(
+        cluster.cluster("start", "--kafka-ports", "none"), "leave --kafka-ports out"
+    )
 
 
 def test_two_starts_at_once_start_three_nodes(cluster: LocalCluster) -> None:

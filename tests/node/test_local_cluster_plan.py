@@ -68,3 +68,50 @@ def test_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other"
     with pytest.raises(LocalClusterError, match="a port for each of 3 nodes"):
         plan.load_or_create(other, nodes=3, ports=[1, 2], http_ports=None)
+
+
+def _kafka(plans: list[plan.NodePlan]) -> list[str | None]:
+    return [one.kafka_address for one in plans]
+
+
+def test_ports_of_kafka_are_listeners_beside_those_of_grpc(tmp_path: Path) -> None:
+    plans = plan.load_or_create(tmp_path, ports=None, http_ports=None, kafka_ports=[7, 8, 9])
+    assert _kafka(plans) == ["127.0.0.1:7", "127.0.0.1:8", "127.0.0.1:9"]
+    assert _ports(plans) == [9192, 9193, 9194]
+    assert [str(one) for one in plans[0].config.listeners] == [
+        "GRPC://127.0.0.1:9192",
+        "KAFKA://127.0.0.1:7",
+    ]
+
+
+def test_without_ports_of_kafka_a_node_has_the_one_listener_it_always_had(tmp_path: Path) -> None:
+    plans = plan.load_or_create(tmp_path, ports=None, http_ports=None, kafka_ports=plan.NO_PORTS)
+    assert _kafka(plans) == [None, None, None]
+    assert [one.config.listeners[0].name for one in plans] == ["PLAINTEXT"] * 3
+
+
+def test_a_folder_keeps_its_ports_of_kafka(tmp_path: Path) -> None:
+    def load(folder: str, kafka_ports: list[int] | None) -> list[str | None]:
+        plans = plan.load_or_create(
+            tmp_path / folder, ports=[0], http_ports=[0], kafka_ports=kafka_ports
+        )
+        return _kafka(plans)
+
+    for folder in ("with", "without"):
+        (tmp_path / folder).mkdir()
+    chosen = load("with", [0])
+    assert len(set(chosen) - {None}) == 3
+    assert load("with", [0]) == load("with", None) == chosen
+    with pytest.raises(LocalClusterError, match="none of Kafka's ports: leave --kafka-ports out"):
+        load("with", [])
+    with pytest.raises(LocalClusterError, match="not 7,8,9: leave --kafka-ports out"):
+        load("with", [7, 8, 9])
+    assert load("without", []) == [None, None, None]
+    assert load("without", None) == [None, None, None]
+    with pytest.raises(LocalClusterError, match="listens on none of Kafka's ports, not 0"):
+        load("without", [0])
+
+
+def test_a_port_of_kafka_is_given_for_each_node(tmp_path: Path) -> None:
+    with pytest.raises(LocalClusterError, match="a port for each of 3 nodes"):
+        plan.load_or_create(tmp_path, nodes=3, ports=None, http_ports=None, kafka_ports=[1, 2])

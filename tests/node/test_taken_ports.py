@@ -17,22 +17,25 @@ TEXT = """
 node.id = 1
 cluster.id = "abc"
 log.dirs = "/data"
-listeners = "OUTSIDE://127.0.0.1:{0},INSIDE://127.0.0.1:{1}"
+listeners = "OUTSIDE://127.0.0.1:{0},INSIDE://127.0.0.1:{1},KAFKA://127.0.0.1:{3}"
 inter.broker.listener.name = "INSIDE"
 http.port = {2}
 controller.quorum.voters = "1@127.0.0.1:{1}"
 """
 
 
-@pytest.mark.parametrize("taken", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("taken", "option"),
+    [(0, "--ports"), (1, "--ports"), (2, "--http-ports"), (3, "--kafka-ports")],
+)
 def test_the_port_of_each_listener_and_of_http_is_named_when_it_is_taken(
-    tmp_path: Path, taken: int
+    tmp_path: Path, taken: int, option: str
 ) -> None:
-    ports = quiet_ports(3)
+    ports = quiet_ports(4)
     plan = NodePlan(config=parse_config(TEXT.format(*ports)), folder=tmp_path)
     refuse_taken_port(plan)
     with (
         socket.create_server(("127.0.0.1", ports[taken])),
-        pytest.raises(LocalClusterError, match=f"port {ports[taken]} of node 1 is taken"),
+        pytest.raises(LocalClusterError, match=f"port {ports[taken]} of node 1 is.* {option}$"),
     ):
         refuse_taken_port(plan)

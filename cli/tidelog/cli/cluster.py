@@ -28,6 +28,7 @@ from tidelog.core.system import SystemDisk
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.local_cluster import process as cluster_process
 from tidelog.node.local_cluster.plan import (
+    NO_PORTS,
     NODES,
     PORTS,
     NodePlan,
@@ -45,7 +46,7 @@ START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 GIVE_UP_TIMEOUT_S = 10.0
 POLL_S = 0.1
-_COLUMNS = ("node", "state", "pid", "address", "http", "roles", "leads")
+_COLUMNS = ("node", "state", "pid", "address", "kafka", "http", "roles", "leads")
 NODES_MAX = 9
 """More voters make a quorum slower, not safer."""
 
@@ -58,9 +59,12 @@ data_dir_option = click.option(
 
 
 class Ports(click.ParamType[list[int]]):
-    """A comma-separated list of ports, one per node."""
+    """A comma-separated list of ports, one per node; where there may be none, `none`."""
 
     name = "PORT,…"
+
+    def __init__(self, *, none: Sequence[int] | None = None) -> None:
+        self._none = none
 
     def convert(
         self, value: str | list[int], param: click.Parameter | None, ctx: click.Context | None
@@ -68,6 +72,8 @@ class Ports(click.ParamType[list[int]]):
         """See `click.ParamType.convert`."""
         if isinstance(value, list):
             return value
+        if self._none is not None and value == "none":
+            return list(self._none)
         try:
             ports = [int(port) for port in value.split(",")]
         except ValueError:
@@ -102,6 +108,12 @@ cluster.add_command(health)
     help="Metrics and health ports of a new cluster, one per node; 0: any free ones.",
 )
 @click.option(
+    "--kafka-ports",
+    type=Ports(none=NO_PORTS),
+    help="Ports of a new cluster for Kafka's own clients, one per node; 0: any free ones; none: no"
+    " such ports. Default: none.",
+)
+@click.option(
     "--engine",
     type=click.Choice(ENGINES),
     help=f"Raft implementation of a new cluster's controllers. Default: {ENGINES[0]}.",
@@ -112,6 +124,7 @@ def start(
     nodes: int | None,
     ports: list[int] | None,
     http_ports: list[int] | None,
+    kafka_ports: list[int] | None,
     engine: str | None,
     *,
     as_json: bool,
@@ -122,7 +135,12 @@ def start(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with cluster_process.only_command(folder):
         plans = load_or_create(
-            folder, nodes=nodes, ports=ports, http_ports=http_ports, engine=engine
+            folder,
+            nodes=nodes,
+            ports=ports,
+            http_ports=http_ports,
+            kafka_ports=kafka_ports,
+            engine=engine,
         )
         running = {plan.node_id: cluster_process.running_pid(plan) for plan in plans}
         missing = [plan for plan in plans if running[plan.node_id] is None]
@@ -260,12 +278,14 @@ def _print_ready(plans: Sequence[NodePlan], controller_id: int) -> None:
     is_default = plans[0].address.rpartition(":")[2] == str(PORTS[0])
     tidelog = "tidelog" if shutil.which("tidelog") else _short(Path(sys.argv[0]))
     bootstrap = "" if is_default else f" --bootstrap {addresses}"
+    of_kafka = ",".join(plan.kafka_address for plan in plans if plan.kafka_address is not None)
+    kafka = f"\nKafka's own clients: bootstrap.servers={of_kafka}" if of_kafka else ""
     click.echo(
         f"ready: {pluralize(len(plans), 'node')} at {addresses}, controller {controller_id} leads,"
         f" data in {_short(plans[0].folder)}. Try:\n"
         f"  {tidelog} topics create greetings{bootstrap}\n"
         f"  echo hello | {tidelog} produce greetings{bootstrap}\n"
-        f"  {tidelog} consume greetings --from-beginning --timeout 2{bootstrap}"
+        f"  {tidelog} consume greetings --from-beginning --timeout 2{bootstrap}{kafka}"
     )
 
 
@@ -274,6 +294,10 @@ def _as_json(plan: NodePlan, pid: int | None) -> dict[str, object]:
         "node_id": plan.node_id,
         "pid": pid,
         "address": plan.address,
+        "listeners": [
+            {"name": one.name, "protocol": one.protocol, "address": one.advertised}
+            for one in plan.config.listeners
+        ],
         "http_port": plan.config.http_port,
         "roles": list(plan.config.process_roles),
         "alive": pid is not None,
@@ -294,7 +318,8 @@ def _rows(
         roles = ",".join(plan.config.process_roles)
         leads = "yes" if plan.node_id in leaders else ""
         http_port = plan.config.http_port or "-"
-        rows.append((plan.node_id, state, pid or "-", plan.address, http_port, roles, leads))
+        kafka = plan.kafka_address or "-"
+        rows.append((plan.node_id, state, pid or "-", plan.address, kafka, http_port, roles, leads))
     return rows
 
 

@@ -16,8 +16,10 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tidelog.core.errors import TidelogError
+from tidelog.net.listeners import KAFKA_PREFIX, kafka_listeners
 from tidelog.net.quiet_ports import quiet_ports
 from tidelog.node.config import NodeConfig, parse_config
 from tidelog.node.config_text import config_text
@@ -32,6 +34,8 @@ MIN_ISR = 2
 """Kafka's advice for three replicas: one node may be lost with no record, and writes go on."""
 PORTS = (9192, 9193, 9194)
 HTTP_PORTS = (9292, 9293, 9294)
+NO_PORTS: Sequence[int] = ()
+"""No listener of Kafka's protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,15 @@ class NodePlan:
     def address(self) -> str:
         """Address of the internal listener, host:port."""
         return self.config.address
+
+    @property
+    def kafka_address(self) -> str | None:
+        """Address that clients of Kafka's protocol call, host:port; None without such a listener.
+
+        Of several it is the first.
+        """
+        found = kafka_listeners(self.config.listeners)
+        return found[0].advertised if found else None
 
     @property
     def is_controller(self) -> bool:
@@ -94,12 +107,14 @@ def load_or_create(
     *,
     ports: Sequence[int] | None,
     http_ports: Sequence[int] | None,
+    kafka_ports: Sequence[int] | None = None,
     nodes: int | None = None,
     engine: str | None = None,
 ) -> list[NodePlan]:
     """The nodes of the cluster in `folder`, which is created if it is new; None: the defaults.
 
     A port 0 stands for a free one, chosen now and written down; a single 0 for one of each node.
+    `NO_PORTS` as `kafka_ports` stands for no listener of Kafka's protocol.
 
     Errors: `LocalClusterError` when the folder is not a cluster's, or when its cluster has other
     nodes, other ports, another engine, or controllers with different engines.
@@ -107,9 +122,11 @@ def load_or_create(
     plans = load(folder)
     if not plans:
         _refuse_foreign(folder)
-        _create(folder, *_chosen_ports(nodes, ports, http_ports), engine=engine)
+        chosen = _chosen_ports(nodes=nodes, grpc=ports, http=http_ports, kafka=kafka_ports)
+        _create(folder, chosen, engine=engine)
         plans = load(folder)
-    _check_nodes(folder, plans, nodes=nodes, ports=ports)
+    _check_nodes(folder, plans, nodes=nodes)
+    _check_ports(folder, plans, ports=ports, kafka_ports=kafka_ports)
     missing = set(plans[0].config.controller_voters) - {plan.node_id for plan in plans}
     if missing:
         raise LocalClusterError(
@@ -120,38 +137,90 @@ def load_or_create(
     return plans
 
 
+class _Ports(NamedTuple):
+    """Ports of a node."""
+
+    grpc: int
+    http: int
+    kafka: int | None
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self.grpc}"
+
+    @property
+    def listeners(self) -> str:
+        """As in the node's configuration."""
+        if self.kafka is None:
+            return self.address
+        return f"GRPC://{self.address},{KAFKA_PREFIX}://{HOST}:{self.kafka}"
+
+
 def _chosen_ports(
-    nodes: int | None, ports: Sequence[int] | None, http_ports: Sequence[int] | None
-) -> tuple[list[int], list[int]]:
-    """Choose the gRPC and the HTTP port of each node."""
-    lists = [given for given in (ports, http_ports) if given is not None and list(given) != [0]]
+    *,
+    nodes: int | None,
+    grpc: Sequence[int] | None,
+    http: Sequence[int] | None,
+    kafka: Sequence[int] | None,
+) -> list[_Ports]:
+    """Choose the ports of each node."""
+    if kafka is None:
+        kafka = NO_PORTS
+    lists = [given for given in (grpc, http, kafka) if given and list(given) != [0]]
     count = nodes or (len(lists[0]) if lists else NODES)
     if any(len(given) != count for given in lists):
         raise LocalClusterError(
-            f"--ports and --http-ports must list a port for each of {count} nodes, or be 0"
+            f"--ports, --http-ports and --kafka-ports must list a port for each of {count} nodes,"
+            " or be 0"
         )
-    grpc_ports = range(PORTS[0], PORTS[0] + count) if ports is None else ports
-    web_ports = range(HTTP_PORTS[0], HTTP_PORTS[0] + count) if http_ports is None else http_ports
-    wanted = [(list(one) * count)[:count] for one in (grpc_ports, web_ports)]
+    wanted = [
+        _each(range(PORTS[0], PORTS[0] + count) if grpc is None else grpc, count),
+        _each(range(HTTP_PORTS[0], HTTP_PORTS[0] + count) if http is None else http, count),
+        _each(kafka, count),
+    ]
     free = iter(quiet_ports(sum(one.count(0) for one in wanted)))
-    chosen = [[port or next(free) for port in one] for one in wanted]
-    return chosen[0], chosen[1]
+    of_grpc, of_http, of_kafka = [[port or next(free) for port in one] for one in wanted]
+    nothing: list[int | None] = [None] * count
+    return [_Ports(*ports) for ports in zip(of_grpc, of_http, of_kafka or nothing, strict=True)]
 
 
-def _check_nodes(
-    folder: Path, plans: Sequence[NodePlan], *, nodes: int | None, ports: Sequence[int] | None
-) -> None:
-    configured = [int(plan.address.rpartition(":")[2]) for plan in plans]
-    if ports is not None and set(ports) != {0} and list(ports) != configured:
-        raise LocalClusterError(
-            f"the cluster in {folder} listens on {configured}, not {list(ports)}: leave --ports"
-            " out, or choose another --data-dir"
-        )
+def _each(given: Sequence[int], count: int) -> list[int]:
+    """Return the port of each node: a single one, 0, stands for that of all."""
+    return (list(given) * count)[:count]
+
+
+def _check_nodes(folder: Path, plans: Sequence[NodePlan], *, nodes: int | None) -> None:
     if nodes not in (None, len(plans)):
         raise LocalClusterError(
             f"the number of nodes in {folder} is {len(plans)}, not {nodes}: leave --nodes out, or"
             " choose another --data-dir"
         )
+
+
+def _check_ports(
+    folder: Path,
+    plans: Sequence[NodePlan],
+    *,
+    ports: Sequence[int] | None,
+    kafka_ports: Sequence[int] | None,
+) -> None:
+    """Compare the ports asked for with those of the folder's configuration files."""
+    of_kafka = [plan.kafka_address for plan in plans if plan.kafka_address is not None]
+    for option, wanted, addresses in (
+        ("--ports", ports, [plan.address for plan in plans]),
+        ("--kafka-ports", kafka_ports, of_kafka),
+    ):
+        configured = [int(address.rpartition(":")[2]) for address in addresses]
+        if wanted is None or list(wanted) == configured or (configured and set(wanted) == {0}):
+            continue
+        raise LocalClusterError(
+            f"the cluster in {folder} listens on {_shown(configured)}, not {_shown(wanted)}: leave"
+            f" {option} out, or choose another --data-dir"
+        )
+
+
+def _shown(ports: Sequence[int]) -> str:
+    return ",".join(map(str, ports)) or "none of Kafka's ports"
 
 
 def _check_engines(folder: Path, plans: Sequence[NodePlan], wanted: str | None) -> None:
@@ -193,19 +262,17 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _create(
-    folder: Path, ports: Sequence[int], http_ports: Sequence[int], *, engine: str | None
-) -> None:
-    voters = {str(node_id): f"{HOST}:{port}" for node_id, port in enumerate(ports, start=1)}
+def _create(folder: Path, ports: Sequence[_Ports], *, engine: str | None) -> None:
+    voters = {str(node_id): one.address for node_id, one in enumerate(ports, start=1)}
     cluster_id = secrets.token_urlsafe(16)
     texts = {
-        int(node_id): config_text(
+        node_id: config_text(
             {
-                "node.id": int(node_id),
+                "node.id": node_id,
                 "cluster.id": cluster_id,
                 "process.roles": ["broker", "controller"],
-                "listeners": address,
-                "http.port": http_port,
+                "listeners": one.listeners,
+                "http.port": one.http,
                 "log.dirs": str(folder / f"node-{node_id}"),
                 "controller.quorum.voters": voters,
                 # Kafka's defaults, 1 and 1 and 1, are the code's: they lose records with a node.
@@ -215,7 +282,7 @@ def _create(
                 **({} if engine is None else {ENGINE_KEY: engine}),
             }
         )
-        for (node_id, address), http_port in zip(voters.items(), http_ports, strict=True)
+        for node_id, one in enumerate(ports, start=1)
     }
     for node_id, text in texts.items():
         write_private(_config_path(folder, node_id), text)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tidelog.core.output_file import open_output
 from tidelog.core.system import ALLOCATOR
+from tidelog.net.listeners import grpc_listeners
 from tidelog.node import last_words as words
 from tidelog.node.local_cluster.errors import LocalClusterError
 from tidelog.node.local_cluster.plan import NodePlan, write_private
@@ -120,14 +121,19 @@ def refuse_taken_port(plan: NodePlan) -> None:
 
     To be called before the node starts, since gRPC may share a port silently.
     """
-    bound = [_host_and_port(one.bind) for one in plan.config.listeners]
+    listeners = plan.config.listeners
+    bound = [
+        (*_host_and_port(one.bind), "--kafka-ports" if one.is_kafka else "--ports")
+        for one in listeners
+    ]
     if plan.config.http_port:
-        bound.append((bound[0][0], plan.config.http_port))
-    for host, number in bound:
+        host, _ = _host_and_port(grpc_listeners(listeners)[0].bind)
+        bound.append((host, plan.config.http_port, "--http-ports"))
+    for host, number, option in bound:
         if _is_taken(host, number):
             raise LocalClusterError(
                 f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
-                " shows the process; end it, or start a new --data-dir with other --ports"
+                f" shows the process; end it, or start a new --data-dir with other {option}"
             )
 
 
