@@ -1,0 +1,12 @@
+"""Kafka's wire protocol: bytes of a connection to requests, and answers to bytes, in their order.
+
+    request_budget ◆    bytes of requests over all connections
+    request_header ◆    what a frame begins with; frames that are of another protocol
+    frame_reader ◆      bytes to frames; nothing is allocated before a size is checked
+    answer_queue ◆      answers to buffers, and which of them were sent
+    connection ◆        a connection's requests in flight, and every limit of one
+
+Begin with `connection`.
+
+Imports: `core`.
+"""
