@@ -12,9 +12,9 @@ import pytest
 
 from tidelog.core.errors import CallFailedError, CallUnauthorizedError
 from tidelog.net.call import ANONYMOUS, Call
-from tidelog.net.grpc_server import GrpcServer, PortTakenError
+from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
-from tidelog.net.listeners import CLIENT, INTERNAL, Listener
+from tidelog.net.listeners import CLIENT, INTERNAL, Listener, PortTakenError
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, DescribeClusterRequest
 from tidelog.v1.controller_pb2 import (

@@ -4,6 +4,7 @@
     partition/         one partition at work: its core, its log, its waiting requests; all of them
     replication/       followers' fetches, fetch sessions, ISR changes
     controller_link/   registration, heartbeats, the committed metadata, reports
+    kafka/             Kafka's wire protocol: connections, requests and answers without sockets
     replica_manager    the replicas assigned by the newest image, and their background loops
     image_changes      partitions that differ from the newest image, updated in slices
 

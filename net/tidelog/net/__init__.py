@@ -11,6 +11,8 @@ Rooms:
     grpc_dial              a probe of an address: is a process listening there, and which one
     listeners              sockets of a node by name: bound and advertised address, services
     grpc_server, grpc_edge a server for each listener; its edge: bytes to requests
+    byte_streams           the port of connections that carry bytes, for other protocols than gRPC
+    tcp_server             it on sockets: accepts, receives in place, sends without joining
     handlers, internal_calls   a handler's method of an RPC; requests that only nodes may send
     grpc_connections       traffic of this process by connection; grpc_log: log filter
     request_elements, unfinished_requests, unread_responses   limits against excessive callers

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
+from tidelog.net.peer_names import peer_name
 from tidelog.net.unfinished_requests import Traffic
 
 _STATUS = Path("/proc/self/status")
@@ -98,12 +99,7 @@ async def _find_connected(
             own.add(sock.fileno())
             name = sock.getpeername()
             if len(name) > 1:
-                peer = _peer(name[0].removeprefix("::ffff:"), name[1])
+                peer = peer_name(name[0], name[1])
                 if is_asked_for(peer, sock.getsockname()[1]):
                     found[peer] = sock
     return found
-
-
-def _peer(host: str, port: int) -> str:
-    """Name that gRPC uses for the peer."""
-    return f"ipv6:%5B{host}%5D:{port}" if ":" in host else f"ipv4:{host}:{port}"

@@ -18,7 +18,6 @@ from google.protobuf.descriptor import MethodDescriptor
 from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
-from tidelog.core.errors import TidelogError
 from tidelog.net.grpc_channels import KEEPALIVE
 from tidelog.net.grpc_connections import (
     connections_at,
@@ -28,7 +27,7 @@ from tidelog.net.grpc_connections import (
 )
 from tidelog.net.grpc_edge import Edge
 from tidelog.net.handlers import counts_itself, serve_of
-from tidelog.net.listeners import Listener
+from tidelog.net.listeners import Listener, PortTakenError
 from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
 
@@ -215,14 +214,3 @@ async def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
 
 def _loop_ms() -> int:
     return int(asyncio.get_running_loop().time() * 1000)
-
-
-class PortTakenError(TidelogError):
-    """The listener's port is taken by another process."""
-
-    def __init__(self, address: str) -> None:
-        port = address.rpartition(":")[2]
-        super().__init__(
-            f"cannot listen on {address}: the port is taken; find its holder with"
-            f" `ss -ltnp 'sport = :{port}'`, or choose another with listeners"
-        )

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tidelog.core.config_types import ValueType, is_address
+from tidelog.core.errors import TidelogError
 
 DEFAULT_NAME = "PLAINTEXT"
 """Kafka's name for the listener that is given as an address alone."""
@@ -65,6 +66,17 @@ class Listener:
     def port(self) -> int:
         """Advertised."""
         return int(self.advertised.rpartition(":")[2])
+
+
+class PortTakenError(TidelogError):
+    """The listener's port is taken by another process."""
+
+    def __init__(self, address: str) -> None:
+        port = address.rpartition(":")[2]
+        super().__init__(
+            f"cannot listen on {address}: the port is taken; find its holder with"
+            f" `ss -ltnp 'sport = :{port}'`, or choose another with listeners"
+        )
 
 
 def one_listener(address: str) -> tuple[Listener, ...]:

@@ -1,0 +1,282 @@
+"""Kafka's protocol at all its listeners of a node: limits over connections, idle ones, a stop.
+
+Owns the connections and what they may hold together. Opens no socket: listeners hand in streams by
+`acceptor`, sockets in the process and the simulated network in a simulation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from tidelog.broker.kafka.config import KafkaConfig
+from tidelog.broker.kafka.connection import ConnectionRules, Request
+from tidelog.broker.kafka.frame_reader import READ_BYTES
+from tidelog.broker.kafka.peer import Handler, KafkaPeer, Progress
+from tidelog.broker.kafka.request_budget import RequestBudget
+from tidelog.broker.kafka.request_header import ApiForms, Refusal
+from tidelog.broker.kafka.traffic import KafkaTraffic
+from tidelog.core.background import cancel_tasks
+from tidelog.net.byte_streams import Accept, ByteStream
+from tidelog.net.listeners import Listener
+
+LOOK_S = 1.0
+"""Interval of checks for connections that are idle or hold too much."""
+SILENCE_MS_MAX = 10_000
+"""Time after which a connection without a request gives way to a new one, at the limit of them."""
+PROGRESS_BYTES_MIN = 64 << 10
+"""Minimum bytes of a begun request to send within the time for it: a slower client has stopped."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaApis:
+    """APIs that are served. Anything else closes its connection."""
+
+    forms: ApiForms
+    handler: Handler
+    pipelined: frozenset[int] = frozenset()
+    """See `ConnectionRules`."""
+    abandoned: frozenset[int] = frozenset()
+    """See `ConnectionRules`."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaTimes:
+    """Times after which a connection is closed, in milliseconds."""
+
+    idle_ms: int = 600_000
+    """Without a request."""
+    unsent_ms: int = 30_000
+    """With answers of which it takes nothing."""
+    unfinished_ms: int = 10_000
+    """In the middle of a request, while others wait for the room that it takes."""
+
+
+class KafkaServer:
+    """The connections of one node."""
+
+    def __init__(
+        self,
+        *,
+        apis: KafkaApis,
+        config: KafkaConfig,
+        times: KafkaTimes,
+        on_fatal: Callable[[BaseException], None],
+        is_full: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.traffic = KafkaTraffic()
+        self._apis = apis
+        self._config = config
+        self._times = times
+        self._on_fatal = on_fatal
+        self._budget = RequestBudget(config.queued_bytes_max)
+        self._rules = ConnectionRules(
+            forms=apis.forms,
+            pipelined=apis.pipelined,
+            abandoned=apis.abandoned,
+            frame_bytes_max=config.request_bytes_max,
+            budget=self._budget,
+            scratch=memoryview(bytearray(READ_BYTES)),
+            is_full=is_full,
+        )
+        self._peers: OrderedDict[KafkaPeer, None] = OrderedDict()
+        """Longest without contact first."""
+        self._silent: dict[KafkaPeer, float] = {}
+        """Those without a request yet, oldest first, and when they came."""
+        self._holding: dict[KafkaPeer, None] = {}
+        """Those with unsent answers or half a request."""
+        self._by_host: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refused: set[Refusal] = set()
+        self._looking: asyncio.TimerHandle | None = None
+        self._all_closed: asyncio.Event | None = None
+        """Set when the last connection ends; None before the stop."""
+
+    def acceptor(self, listener: Listener) -> Accept:
+        """Return the function that takes the connections of a listener."""
+
+        def accept(stream: ByteStream) -> KafkaPeer | None:
+            if not self._has_room_for(stream.host):
+                self.traffic.refused_connections += 1
+                return None
+            peer = KafkaPeer(
+                stream=stream,
+                listener=listener,
+                rules=self._rules,
+                handler=self._apis.handler,
+                host=self,
+            )
+            self._add(peer)
+            return peer
+
+        return accept
+
+    def stats(self) -> dict[str, float]:
+        """Metrics of the node."""
+        return {
+            **self.traffic.stats(),
+            "kafka_queued_request_bytes": self._budget.held_bytes,
+            "kafka_queued_request_waits": self._budget.waits,
+        }
+
+    async def stop(self, *, grace_s: float) -> None:
+        """Read no more; requests that came have `grace_s` seconds for their answers."""
+        self._all_closed = asyncio.Event()
+        for peer in list(self._peers):
+            peer.finish()
+        if self._peers:
+            try:
+                async with asyncio.timeout(grace_s):
+                    await self._all_closed.wait()
+            except TimeoutError:
+                pass
+        for peer in list(self._peers):
+            peer.close()
+        await cancel_tasks(self._tasks)
+        if self._looking is not None:
+            self._looking.cancel()
+
+    # For the peers
+
+    def note_holding(self, peer: KafkaPeer, *, is_holding: bool) -> None:
+        """See `PeerHost.note_holding`."""
+        if is_holding:
+            self._holding[peer] = None
+        else:
+            self._holding.pop(peer, None)
+
+    def note_contact(self, peer: KafkaPeer) -> None:
+        """See `PeerHost.note_contact`."""
+        peer.touched_s = asyncio.get_running_loop().time()
+        self._peers.move_to_end(peer)
+
+    def note_answer(self, request: Request, *, answer_bytes: int, began_s: float) -> None:
+        """See `PeerHost.note_answer`."""
+        self.traffic.note_answer(
+            request.header.api_key,
+            request_bytes=request.size,
+            answer_bytes=answer_bytes,
+            seconds=asyncio.get_running_loop().time() - began_s,
+        )
+
+    def note_task(self, task: asyncio.Task[None]) -> None:
+        """See `PeerHost.note_task`."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def note_end(self, peer: KafkaPeer) -> None:
+        """See `PeerHost.note_end`."""
+        self._note_refusal(peer)
+        del self._peers[peer]
+        self._silent.pop(peer, None)
+        self._holding.pop(peer, None)
+        self._by_host[peer.stream.host] -= 1
+        if not self._by_host[peer.stream.host]:
+            del self._by_host[peer.stream.host]
+        self.traffic.connections = len(self._peers)
+        if self._all_closed is not None and not self._peers:
+            self._all_closed.set()
+
+    def note_failure(self, error: BaseException) -> None:
+        """See `PeerHost.note_failure`."""
+        self._on_fatal(error)
+
+    def _has_room_for(self, host: str) -> bool:
+        if self._all_closed is not None:
+            return False
+        if self._by_host[host] >= self._config.connections_per_ip_max:
+            return False
+        return len(self._peers) < self._config.connections_max or self._displace_silent()
+
+    def _displace_silent(self) -> bool:
+        """Close the oldest connection that has long sent no request; False: there is none."""
+        now_s = asyncio.get_running_loop().time()
+        while self._silent:
+            peer, came_s = next(iter(self._silent.items()))
+            if peer.connection.requests:
+                del self._silent[peer]
+            elif now_s - came_s < SILENCE_MS_MAX / 1000:
+                return False
+            else:
+                self._hang_up(peer)
+                return True
+        return False
+
+    def _add(self, peer: KafkaPeer) -> None:
+        loop = asyncio.get_running_loop()
+        peer.touched_s = loop.time()
+        self._peers[peer] = None
+        self._silent[peer] = peer.touched_s
+        self._by_host[peer.stream.host] += 1
+        self.traffic.connections = len(self._peers)
+        if self._looking is None:
+            self._looking = loop.call_later(LOOK_S, self._look)
+
+    def _note_refusal(self, peer: KafkaPeer) -> None:
+        """Count a connection's bytes that were no request; log the first of each kind alone."""
+        error = peer.connection.refusal
+        if error is None:
+            return
+        self.traffic.refused[error.refusal] += 1
+        if error.refusal not in self._refused:
+            self._refused.add(error.refusal)
+            log.warning(
+                "connection closed; further ones for this reason are counted, not logged",
+                reason=error.message,
+                connection=peer.stream.peer,
+            )
+
+    def _look(self) -> None:
+        """Close connections that are idle or hold too much; again while there are any."""
+        loop = asyncio.get_running_loop()
+        for peer in [*self._idle(loop.time()), *self._stalled(loop.time())]:
+            self._hang_up(peer)
+        self._looking = loop.call_later(LOOK_S, self._look) if self._peers else None
+
+    def _idle(self, now_s: float) -> list[KafkaPeer]:
+        found = []
+        for peer in self._peers:
+            if now_s - peer.touched_s < self._times.idle_ms / 1000:
+                break
+            if not peer.connection.is_busy:
+                found.append(peer)
+        return found
+
+    def _stalled(self, now_s: float) -> list[KafkaPeer]:
+        is_short, unfinished_ms = self._budget.is_short, self._times.unfinished_ms
+        return [
+            peer
+            for peer in self._holding
+            if self._leaves_answers(peer, now_s)
+            or (is_short and _has_stopped(peer, now_s, unfinished_ms))
+        ]
+
+    def _leaves_answers(self, peer: KafkaPeer, now_s: float) -> bool:
+        """Tell if the peer has taken nothing of its answers for too long."""
+        has_answers = peer.connection.answers.unsent_bytes > 0
+        return has_answers and now_s - peer.sent_s >= self._times.unsent_ms / 1000
+
+    def _hang_up(self, peer: KafkaPeer) -> None:
+        self.traffic.hang_ups += 1
+        peer.close()
+
+
+def _has_stopped(peer: KafkaPeer, now_s: float, unfinished_ms: int) -> bool:
+    """Tell if the peer sent almost nothing of the request that it has begun for too long."""
+    connection, before = peer.connection, peer.progress
+    if not connection.is_filling:
+        return False
+    if (
+        before is not None
+        and before.requests == connection.requests
+        and connection.received_bytes - before.received_bytes < PROGRESS_BYTES_MIN
+    ):
+        return now_s - before.at_s >= unfinished_ms / 1000
+    peer.progress = Progress(now_s, connection.requests, connection.received_bytes)
+    return False
