@@ -97,6 +97,16 @@ def test_listeners_of_kafka_are_named_when_ready_and_in_the_status(cluster: Loca
     assert (of_kafka["name"], of_kafka["protocol"]) == ("KAFKA", "kafka")
     assert f"bootstrap.servers={of_kafka['address']}" in started.stdout
     assert of_kafka["address"] in cluster.cluster("status").stdout
+    host, _, port = of_kafka["address"].rpartition(":")
+    for _ in range(2):
+        with socket.create_connection((host, int(port)), timeout=60) as caller:
+            caller.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert caller.recv(1) == b""
+    assert (cluster.folder / "node-1.log").read_text().count("connection closed; further") == 1
+    with socket.create_connection((host, int(port)), timeout=60) as caller:
+        caller.sendall(b"\0\0")
+        assert cluster.stop().returncode == 0, "an open connection keeps no node from its end"
+        assert caller.recv(1) == b""
     _assert_one_line_of_error(
         cluster.cluster("start", "--kafka-ports", "none"), "leave --kafka-ports out"
     )

@@ -85,6 +85,8 @@ def test_the_quorum_is_what_the_file_says() -> None:
         ('"controller.quorum.engine" = "zookeeper"', "must be one of tidelog, pysyncobj"),
         ('"controller.quorum.heartbeat.interval.ms" = 400', "must be below a third of controller"),
         ('"metadata.log.reserve.bytes" = 4096', "must be at least twice metadata.log.max"),
+        ('"queued.max.request.bytes" = 4096', "must be at least socket.request.max.bytes"),
+        ('"socket.request.max.bytes" = 536870912', "must be a whole number from 1024 to"),
         ('"http.port" = 70000', "http.port = 70000: must be a whole number from 0 to 65535"),
         ('"process.roles" = ["boss"]', "process.roles"),
         ('"process.roles" = []', "process.roles"),

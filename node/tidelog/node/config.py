@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.kafka.config import QUEUED_BYTES_KEY, REQUEST_BYTES_KEY, KafkaConfig
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.config_keys import ConfigKey, build_config, declaration, declare, keys_of
 from tidelog.core.config_sources import Rule, Settings, read_settings
@@ -116,6 +117,7 @@ class NodeConfig:
         "A connection without a call for this long is closed; one of HTTP whatever it does.",
     )
     unfinished: UnfinishedLimits = field(default_factory=UnfinishedLimits)
+    kafka: KafkaConfig = field(default_factory=KafkaConfig)
     rack: str = declare("", text(0, RACK_CHARACTERS_MAX), "Rack of the broker.", key="broker.rack")
     broker_heartbeat_interval_ms: int = declare(
         500, whole_number(10, DAY_MS), "Between heartbeats."
@@ -192,6 +194,12 @@ def _reserve_error(reserve: int, between: int) -> str | None:
     return f"{WAL_RESERVE_KEY} must be at least twice {SNAPSHOT_INTERVAL_KEY}"
 
 
+def _queued_bytes_error(request_bytes_max: int, queued_bytes_max: int) -> str | None:
+    if queued_bytes_max >= request_bytes_max:
+        return None
+    return f"{QUEUED_BYTES_KEY} must be at least {REQUEST_BYTES_KEY}"
+
+
 def _http_produce_error(
     is_enabled: bool,  # noqa: FBT001  # positional: in the order of the rule's keys
     port: int | None,
@@ -211,6 +219,7 @@ _RULES = (
     ),
     Rule((HEARTBEAT_INTERVAL_KEY, ELECTION_TIMEOUT_KEY), _heartbeat_error),
     Rule((WAL_RESERVE_KEY, SNAPSHOT_INTERVAL_KEY), _reserve_error),
+    Rule((REQUEST_BYTES_KEY, QUEUED_BYTES_KEY), _queued_bytes_error),
     Rule((ENABLE_KEY, "http.port", "process.roles"), _http_produce_error),
 )
 

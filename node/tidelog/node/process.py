@@ -35,9 +35,10 @@ from tidelog.core.workers import ThreadWorkers
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_streams import connect
 from tidelog.net.grpc_transport import GrpcTransport
-from tidelog.net.listeners import grpc_listeners
+from tidelog.net.listeners import grpc_listeners, kafka_listeners
 from tidelog.net.peers import OwnPeers, Peers
 from tidelog.net.strangers import Strangers
+from tidelog.net.tcp_server import TcpServer
 from tidelog.net.transport import Transport
 from tidelog.node.config import NodeConfig, parse_config
 from tidelog.node.data_directory import format_or_check
@@ -155,9 +156,12 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
         unread=node.unread,
         unfinished=node.unfinished,
     )
+    kafka = _kafka_listeners(config, node)
     posts = _record_posts(config, surroundings.peers)
     http = _http_server(config, node, posts)
     await server.start()
+    for listener in kafka:
+        await listener.start()
     if http is not None:
         await http.start()
     async with surroundings.beside(node):
@@ -168,6 +172,10 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
         if posts is not None:
             await posts.close()
         await node.stop()
+    for listener in kafka:
+        listener.stop()
+    if node.kafka is not None:
+        await node.kafka.stop(grace_s=STOP_GRACE_S)
     await server.stop(grace_s=STOP_GRACE_S)
     if http is not None:
         await http.stop()
@@ -224,6 +232,13 @@ def _record_posts(config: NodeConfig, transport: Transport) -> RecordPosts | Non
         return None
     producer = producer_for(config.http_produce, config.address, transport)
     return RecordPosts(producer, config.http_produce)
+
+
+def _kafka_listeners(config: NodeConfig, node: Node) -> list[TcpServer]:
+    kafka = node.kafka
+    if kafka is None:
+        return []
+    return [TcpServer(one, kafka.acceptor(one)) for one in kafka_listeners(config.listeners)]
 
 
 def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> HttpServer | None:

@@ -43,6 +43,7 @@ from tidelog.node.handlers.coordinator import CoordinatorHandler
 from tidelog.node.handlers.node import NodeHandler
 from tidelog.node.image_publisher import ImagePublisher
 from tidelog.node.journal.node_journal import NodeJournal
+from tidelog.node.kafka import build_kafka
 from tidelog.node.loop_stalls import LoopStalls
 from tidelog.node.start_record import StartRecord
 from tidelog.raft.factory import build_replicated_log
@@ -106,6 +107,9 @@ class Node:
         self.unread = unread
         """Updated, as `unfinished`, by the transport that serves `services`."""
         self.services: dict[str, object] = {}
+        appender = None if broker is None else broker.replica_manager.appender
+        self.kafka = build_kafka(config, appender, on_fatal=ports.on_fatal)
+        """Server of Kafka's protocol; None without such a listener."""
         self._ports = ports
         self._quorum = quorum
         self._broker = broker
@@ -163,6 +167,8 @@ class Node:
             "unfinished_request_bytes": self.unfinished.size_bytes,
             "unfinished_request_hang_ups": self.unfinished.hang_ups,
         }
+        if self.kafka is not None:
+            numbers.update(self.kafka.stats())
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
             numbers.update(self._broker.replica_manager.stats())
