@@ -1,4 +1,4 @@
-"""The broker: replicas of partitions, in four rooms, and `replica_manager`, their host.
+"""The broker: replicas of partitions, in rooms, and `replica_manager`, their host.
 
     replica/           the core: a replica as leader, as follower, in and out of the ISR
     partition/         one partition at work: its core, its log, its waiting requests; all of them
@@ -8,7 +8,8 @@
     replica_manager    the replicas assigned by the newest image, and their background loops
     image_changes      partitions that differ from the newest image, updated in slices
 
-Imports go down: `replica` imports no other room, `partition` imports `replica`, the others both.
+Imports go down: `replica` and `kafka` import no other room, `partition` imports `replica`, the
+others both.
 Begin with `replica.leader`, the only place that decides when a record is committed.
 
 Imports: `metadata`, `raft`, `log`, `records`, `net`, `core`, `proto`.

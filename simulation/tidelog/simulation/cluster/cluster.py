@@ -15,10 +15,11 @@ from typing import Any, Literal, TypeVar
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.metadata.config import ControllerConfig
-from tidelog.net.listeners import Listener, one_listener
+from tidelog.net.listeners import Listener, kafka_listeners, one_listener
 from tidelog.node.config import NodeConfig
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.server import Node, Ports, build_node
+from tidelog.simulation.engine.byte_streams import SimDialer
 from tidelog.simulation.engine.clock import SimClock
 from tidelog.simulation.engine.disk import SimDisk
 from tidelog.simulation.engine.network import Host, NetworkConfig, SimNetwork
@@ -73,6 +74,8 @@ class ClientPorts:
     transport: SimPeers
     clock: SimClock
     random: SeededRandom
+    dialer: SimDialer
+    """The way to listeners of Kafka's protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +257,7 @@ class SimCluster:
             transport=SimPeers(network=self.network, host=host),
             clock=host.loop.clock,
             random=self._random.fork(host.name),
+            dialer=SimDialer(network=self.network, host=host),
         )
 
     def _new_machine(self, node_id: int, random: SeededRandom) -> Machine:
@@ -286,6 +290,9 @@ class SimCluster:
             await format_or_check(machine.disk, config)
             node = machine.node = self._build(machine, host, config)
             host.services = node.services
+            if node.kafka is not None:
+                of_kafka = kafka_listeners(machine.listeners)
+                host.acceptors = {one.advertised: node.kafka.acceptor(one) for one in of_kafka}
             await node.start()
         except StorageError as error:
             self._on_fatal(machine, host, error)

@@ -14,6 +14,7 @@ from functools import partial
 
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import InvariantError, StorageError, TidelogError
+from tidelog.net.byte_streams import Accept
 from tidelog.net.listeners import Listener, one_listener
 from tidelog.simulation.engine.late_calls import LateCalls
 from tidelog.simulation.engine.loop import NodeLoop
@@ -66,6 +67,8 @@ class Host:
     services: Mapping[str, object] | None = field(default=None)
     listeners: tuple[Listener, ...] = ()
     """Its listeners; empty: one, at its address."""
+    acceptors: Mapping[str, Accept] = field(default_factory=dict)
+    """By address: listeners of other protocols than gRPC, once they listen."""
     is_off: bool = False
     """Its machine lost power: not even a kernel answers for it."""
 
