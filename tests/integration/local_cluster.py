@@ -54,7 +54,7 @@ class LocalCluster:
         ports, http_ports = self.ports[:3], self.ports[3:]
         return self.cluster(
             *("start", "--ports", ",".join(map(str, ports))),
-            *("--http-ports", ",".join(map(str, http_ports))),
+            *("--http-ports", ",".join(map(str, http_ports)), "--kafka-ports", "none"),
             *options,
         )
 

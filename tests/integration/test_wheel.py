@@ -177,7 +177,14 @@ def test_a_cluster_runs_outside_the_checkout(client: Path, server: Path, tmp_pat
         return _run(program, *arguments, cwd=tmp_path, TIDELOG_BOOTSTRAP=bootstrap)
 
     data = ("--data-dir", str(tmp_path / "data"))
-    listeners = ("--ports", ",".join(ports[:3]), "--http-ports", ",".join(ports[3:]))
+    listeners = (
+        "--ports",
+        ",".join(ports[:3]),
+        "--http-ports",
+        ",".join(ports[3:]),
+        "--kafka-ports",
+        "none",
+    )
     try:
         started = tidelog("cluster", "start", *data, *listeners)
         assert started.returncode == 0, started.stderr

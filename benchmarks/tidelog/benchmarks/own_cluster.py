@@ -16,7 +16,7 @@ from tidelog.core.errors import TidelogError
 from tidelog.net.quiet_ports import quiet_ports
 from tidelog.node.local_cluster import calls as cluster_calls
 from tidelog.node.local_cluster import process as cluster_process
-from tidelog.node.local_cluster.plan import NodePlan, load_or_create
+from tidelog.node.local_cluster.plan import NO_PORTS, NodePlan, load_or_create
 from tidelog.node.local_cluster.process import Started
 
 NODES = 3
@@ -34,7 +34,10 @@ class OwnCluster:
         (self._folder / "data").mkdir()
         ports = quiet_ports(2 * NODES)
         self._plans = load_or_create(
-            self._folder / "data", ports=ports[:NODES], http_ports=ports[NODES:]
+            self._folder / "data",
+            ports=ports[:NODES],
+            http_ports=ports[NODES:],
+            kafka_ports=NO_PORTS,
         )
 
     def __enter__(self) -> OwnCluster:

@@ -266,3 +266,17 @@ def test_an_answer_counts_once(times: int) -> None:
     for _ in range(times):
         peer.answer(peer.begun[0], b"x")
     assert peer.answers == [(1, b"x")]
+
+
+def test_a_frame_that_is_begun_is_received_to_its_end_whatever_holds_the_next_one() -> None:
+    peer = Peer()
+    whole = frame(PRODUCE, 2, bytes(MIB // 2))
+    peer.send(frame(FETCH, 1) + whole[: MIB // 4])
+    assert peer.connection.is_filling
+    peer.answer(peer.begun[0], bytes(UNSENT_BYTES_MAX))
+    assert peer.connection.is_reading, "it keeps its room from others"
+    peer.send(whole[MIB // 4 :] + frame(PRODUCE, 3))
+    assert not peer.connection.is_filling
+    assert not peer.connection.is_reading
+    peer.read()
+    assert peer.correlation_ids == [1, 2, 3]
