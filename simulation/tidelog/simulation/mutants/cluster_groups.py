@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
+from tidelog.broker.coordinator.committer import Committer
+from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
-from tidelog.broker.coordinator.group_shard import Committer, GroupShard
 from tidelog.simulation.mutants.mutant import replaces
 
 
@@ -24,12 +25,12 @@ async def _at_once() -> None:
     """Wait for nothing."""
 
 
-@replaces(GroupShard, "_check_committer")
-def commit_epochs_not_compared(_self: GroupShard, _group_id: str, _committer: Committer) -> None:
+@replaces(LiveGroup, "_check_member")
+def commit_epochs_not_compared(_self: LiveGroup, _committer: Committer) -> None:
     """A commit is taken from any sender, under any epoch."""
 
 
 @replaces(GroupCoordinator, "_proof")
-def coordinator_not_confirmed(_self: GroupCoordinator, _hosted: Any) -> list[CoordinatorRecord]:
+def coordinator_not_confirmed(_self: GroupCoordinator) -> list[CoordinatorRecord]:
     """A coordinator that the controllers have not heard for long answers from memory."""
     return []
