@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +146,15 @@ class QuorumController:
     def is_active(self) -> bool:
         """See `ActiveTerm.is_active`."""
         return self._active.is_active
+
+    def stats(self) -> Mapping[str, float]:
+        """Metrics of the controller."""
+        return {
+            "active_controller": float(self.is_active),
+            "unclean_leader_elections": self.unclean_leader_elections,
+            "committed_metadata_offset": self.image.offset,
+            "offline_partitions": self.offline_partitions,
+        }
 
     @property
     def offline_partitions(self) -> int:

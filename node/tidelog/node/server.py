@@ -174,10 +174,7 @@ class Node:
             numbers.update(self._broker.replica_manager.stats())
             numbers.update(self._broker.groups.stats())
         if self._quorum is not None:
-            numbers["active_controller"] = float(self._quorum.is_active)
-            numbers["unclean_leader_elections"] = self._quorum.unclean_leader_elections
-            numbers["committed_metadata_offset"] = self._quorum.image.offset
-            numbers["offline_partitions"] = self._quorum.offline_partitions
+            numbers.update(self._quorum.stats())
         return numbers
 
     def client_stats(self) -> Mapping[str, Mapping[str, float]]:

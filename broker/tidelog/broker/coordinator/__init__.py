@@ -15,6 +15,7 @@
     subscribed_topics     topics of a group, by name and by pattern
     patterns/             patterns of subscriptions, and the topics that they match
     target_assignments    a group's target assignment, made by an assignor in slices
+    group_assignments     the work on them: slices, steps of members, pushes
     group_journal         what decisions did, in events for the journal
       group_facts, classic_facts  facts of a group, compared before and after
       event_budget          so many events a minute

@@ -8,18 +8,18 @@ assignments that are made in slices, offsets that expire; and the members' conne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import structlog
 
 from tidelog.broker.coordinator.assignors.interface import Assignor
-from tidelog.broker.coordinator.assignors.validated import InvalidAssignmentError
 from tidelog.broker.coordinator.classic_calls import ClassicCalls
 from tidelog.broker.coordinator.committer import Committer
-from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, HeartbeatDecision, Reply
+from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord
+from tidelog.broker.coordinator.group_assignments import GroupAssignments
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_key import check_group_id, partition_of
@@ -54,10 +54,6 @@ GROUPS_PER_TURN = 20
 """Groups that are looked at before other work has the loop."""
 PARTITIONS_PER_SLICE = 500
 """Offsets of a request that are decided before other work has the loop."""
-REST_PER_MEMBER_MS = 0.5
-"""Time between two assignments of a group, for each of its members."""
-STEPS_PER_SLICE = 50
-"""Steps of members to their targets that share an append."""
 
 T = TypeVar("T")
 Offsets: TypeAlias = Sequence[tuple[TopicPartition, CommittedOffset]]
@@ -128,9 +124,10 @@ class GroupCoordinator:
             random=random,
         )
         """Members of the classic protocol: join, sync, heartbeat, leave."""
+        self._assignments = GroupAssignments(
+            self.streams, committed=self._committed, clock=clock, background=self._background
+        )
         self._has_timers = False
-        self._at_work: dict[tuple[HostedGroups, str], bool] = {}
-        """Groups that are being assigned or advanced; True: look once more."""
 
     def start(self) -> None:
         """Begin to follow the leaderships of the internal topic."""
@@ -167,7 +164,7 @@ class GroupCoordinator:
         decision = hosted.shard.heartbeat(group_id, request, self._now())
         end = hosted.append(decision.records or self._proof())
         if decision.records:
-            self._touch(hosted, group_id)
+            self._assignments.touch(hosted, group_id)
         await self._committed(hosted, end, is_write=bool(decision.records))
         return decision.reply
 
@@ -273,103 +270,6 @@ class GroupCoordinator:
 
     # Work without a request
 
-    def _touch(self, hosted: HostedGroups, group_id: str) -> None:
-        """Have a group assigned and advanced, since it has changed."""
-        key = (hosted, group_id)
-        if key in self._at_work:
-            self._at_work[key] = True
-        elif group_id in hosted.shard.groups:
-            self._at_work[key] = False
-            self._background.spawn(f"group-{group_id}", self._work(hosted, group_id))
-
-    async def _work(self, hosted: HostedGroups, group_id: str) -> None:
-        key = (hosted, group_id)
-        try:
-            is_needed = True
-            while is_needed:
-                self._at_work[key] = False
-                is_needed = await self._work_once(hosted, group_id) or self._at_work[key]
-        except TidelogError as error:
-            # The shard is over, or the internal topic takes no records now: heartbeats go on.
-            log.info("group not advanced", group=group_id, error=str(error))
-        finally:
-            del self._at_work[key]
-
-    async def _work_once(self, hosted: HostedGroups, group_id: str) -> bool:
-        """Do what there is to do; True if there may be more."""
-        await asyncio.sleep(0)  # members that join in the same step are assigned together
-        live = hosted.shard.groups.get(group_id)
-        if live is None:
-            return False
-        if live.state.needs_assignment:
-            await self._rest(live)
-            is_assigned = await self._assign(hosted, live)
-            live.assigned_ms = self._clock.monotonic_ms()
-            if not is_assigned:
-                return False
-        return await self._advance(hosted, group_id, live)
-
-    async def _rest(self, live: LiveGroup) -> None:
-        """Wait since the last assignment, the longer the larger the group.
-
-        Each assignment is pushed to all members: a thousand that join one by one would get a
-        million pushes.
-        """
-        rested_ms = self._clock.monotonic_ms() - live.assigned_ms
-        wait_ms = len(live.state.members) * REST_PER_MEMBER_MS - rested_ms
-        if wait_ms > 0:
-            await asyncio.sleep(wait_ms / 1000)
-
-    async def _assign(self, hosted: HostedGroups, live: LiveGroup) -> bool:
-        target = hosted.shard.target_of(live)
-        try:
-            while not target.is_done:
-                records = target.next_slice()
-                if hosted.shard.groups.get(live.state.group_id) is not live:
-                    return False  # it was deleted
-                hosted.append(records)
-                await asyncio.sleep(0)
-        except InvalidAssignmentError as error:
-            live.failure = str(error)
-            log.warning("no assignment", group=live.state.group_id, error=live.failure)
-            return False
-        live.failure = ""
-        return True
-
-    async def _advance(self, hosted: HostedGroups, group_id: str, live: LiveGroup) -> bool:
-        """Take each connected member's next step and push it; True if one was taken."""
-        has_moved = False
-        members = list(live.state.members)
-        for first in range(0, len(members), STEPS_PER_SLICE):
-            steps = self._steps(hosted, live, members[first : first + STEPS_PER_SLICE])
-            if steps:
-                has_moved = True
-                await self._committed(hosted, hosted.end_offset, is_write=True)
-                for step in steps:
-                    self._push(MemberKey(group_id, step.reply.member_id), step.reply)
-            await asyncio.sleep(0)
-        return has_moved
-
-    def _steps(
-        self, hosted: HostedGroups, live: LiveGroup, member_ids: Iterable[str]
-    ) -> list[HeartbeatDecision]:
-        steps: list[HeartbeatDecision] = []
-        now = self._now()
-        for member_id in member_ids:
-            key = MemberKey(live.state.group_id, member_id)
-            if member_id not in live.state.members or self.streams.find(key) is None:
-                continue  # members without a stream take their steps at their heartbeats
-            step = live.heartbeats.advance(member_id, now)
-            if step is not None:
-                hosted.append(step.records)
-                steps.append(step)
-        return steps
-
-    def _push(self, key: MemberKey, pushed: Reply | TidelogError) -> None:
-        stream = self.streams.find(key)
-        if stream is not None:
-            stream.push(pushed)
-
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
@@ -408,7 +308,7 @@ class GroupCoordinator:
         if have_topics_changed and not records:
             records = hosted.shard.follow_topics(live, now)
         if self._append_later(hosted, records) or live.is_assignment_due(now.monotonic_ms):
-            self._touch(hosted, group_id)
+            self._assignments.touch(hosted, group_id)
         self._dismiss(group_id, live)
 
     def _append_later(self, hosted: HostedGroups, records: list[CoordinatorRecord]) -> bool:
@@ -429,9 +329,13 @@ class GroupCoordinator:
             if member_id in live.state.members:
                 why = "it did not let go of partitions in time: let go of all and join again"
                 self.journal.note_fenced(group_id, member_id)
-                self._push(key, FencedMemberEpochError(f"member {member_id} is fenced: {why}"))
+                self.streams.push(
+                    key, FencedMemberEpochError(f"member {member_id} is fenced: {why}")
+                )
             else:
-                self._push(key, UnknownMemberIdError(f"member {member_id} was removed: join again"))
+                self.streams.push(
+                    key, UnknownMemberIdError(f"member {member_id} was removed: join again")
+                )
 
     async def _retain_forever(self) -> None:
         while True:

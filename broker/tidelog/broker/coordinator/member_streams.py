@@ -73,6 +73,12 @@ class MemberStreams:
         """Find the member's connection."""
         return self._by_member.get(key)
 
+    def push(self, key: MemberKey, pushed: Reply | TidelogError) -> None:
+        """Push to the member's connection, if it has one."""
+        stream = self.find(key)
+        if stream is not None:
+            stream.push(pushed)
+
     def all(self) -> Iterator[MemberStream]:
         """Iterate over all, as of now."""
         return iter(list(self._by_member.values()))
