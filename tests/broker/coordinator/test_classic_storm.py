@@ -38,6 +38,7 @@ from tidelog.core.errors import (
     FencedInstanceIdError,
     IllegalGenerationError,
     KafkaError,
+    NotEnoughReplicasError,
     RebalanceInProgressError,
     TidelogError,
     UnknownMemberIdError,
@@ -47,7 +48,7 @@ from tidelog.v1.coordinator_records_pb2 import ClassicGroupValue, OffsetCommitVa
 
 pytestmark = pytest.mark.asyncio
 
-SEEDS, STORM_S, CALM_S = range(12), 90, 60
+SEEDS, STORM_S, CALM_S = range(8), 90, 60
 PARTITIONS = 12
 CONFIG = GroupConfig(offsets_topic_num_partitions=1, group_min_session_timeout_ms=1_000)
 SESSION_MS, REBALANCE_MS = 3_000, 6_000
@@ -61,7 +62,7 @@ class Client:
     member_id: str = ""
     joined: JoinAnswer | None = None
     owned: tuple[int, ...] | None = None
-    late: list[HeartbeatRequest | SyncRequest | JoinRequest | LeaveRequest] = field(
+    late: list[HeartbeatRequest | SyncRequest | JoinRequest | LeaveRequest | Committer] = field(
         default_factory=list
     )
     """Requests that may come once more, long after."""
@@ -126,7 +127,9 @@ class Storm:
                 await asyncio.sleep(self.random.uniform(0, 2))
                 self.leader.commits_at_once = True
                 self.leader.note_commit(self.leader.end_offset)
-            elif dice < 0.7 and self.zombies:
+            elif dice < 0.6:
+                self.leader.refusals = [NotEnoughReplicasError("few")]
+            elif dice < 0.8 and self.zombies:
                 self.zombies.pop(0).depose()
             self.check()
 
@@ -252,11 +255,15 @@ class Storm:
         """Commit with the generation as metadata, by which the log is checked."""
         if not client.owned:
             return
-        partition = TopicPartition(TOPIC, TOPIC_ID, client.owned[0])
-        committed = CommittedOffset(generation, metadata=str(generation))
         by = Committer(client.member_id, generation, client.instance_id)
-        await self.broker().coordinator.commit(GROUP, by, [(partition, committed)])
+        client.late.append(by)
+        await self.commit_by(self.broker(), by, client.owned[0])
         self.acknowledged += 1
+
+    async def commit_by(self, broker: Broker, by: Committer, partition: int) -> None:
+        committed = CommittedOffset(by.epoch, metadata=str(by.epoch))
+        asked = TopicPartition(TOPIC, TOPIC_ID, partition)
+        await broker.coordinator.commit(GROUP, by, [(asked, committed)])
 
     async def leave(self, client: Client) -> None:
         leaving = LeaveRequest((LeavingMember(client.member_id, client.instance_id),))
@@ -268,13 +275,16 @@ class Storm:
     async def repeat(self, client: Client) -> None:
         """Have an old request arrive once more."""
         late = one_of(self.random, client.late[-20:]) if client.late else None
-        calls = self.broker().calls
+        broker = self.broker()
+        calls = broker.calls
         with suppress(KafkaError, TimeoutError):
             async with asyncio.timeout(1):
                 if isinstance(late, HeartbeatRequest):
                     await calls.heartbeat(GROUP, late)
                 elif isinstance(late, SyncRequest):
                     await self.repeat_sync(late)
+                elif isinstance(late, Committer):
+                    await self.commit_by(broker, late, 0)
                 elif isinstance(late, LeaveRequest):
                     await calls.leave(GROUP, late)
                 elif late is not None:
@@ -338,6 +348,7 @@ class Storm:
         """Let all be well."""
         self.is_calm = True
         await asyncio.sleep(10)  # for what `meddle` has begun
+        self.leader.refusals = []
         while self.zombies:
             self.zombies.pop().depose()
         async with asyncio.timeout(CALM_S):

@@ -10,6 +10,7 @@ from tests.broker.coordinator.classic_groups import DELAY_MS, request
 from tests.broker.coordinator.consumer_groups import joining
 from tests.broker.coordinator.test_group_shard import CONFIG, MINUTE_MS, Shards
 
+from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
 from tidelog.broker.coordinator.classic_messages import (
     ClassicStep,
     HeartbeatRequest,
@@ -322,6 +323,8 @@ def test_a_conversion_that_was_not_appended_forgets_no_generation(shards: BothPr
     shards.classic_leave(shards.classic_settled())
     before = shards.shard.classic.by_id["g"].state.generation
     shards.shard.heartbeat("g", joining(), shards.now)  # its append fails
+    assert isinstance(shards.shard.group("g"), LiveClassicGroup)
+    shards.append(shards.shard.retain("g", shards.now))
     assert shards.commit(0) == ["NONE"]
     joined = shards.classic_settled()
     assert joined.generation > before
