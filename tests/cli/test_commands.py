@@ -350,6 +350,6 @@ def test_a_reader_that_left_is_no_error(
     def leave(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("tidelog.cli.reading._write", leave)
+    monkeypatch.setattr("tidelog.cli.reading.write_all", leave)
     monkeypatch.setattr("tidelog.cli.pipes.os.dup2", lambda *_: None)
     assert run("consume", "t", "--from-beginning", "--timeout", "1") == Done(0, b"", "")
