@@ -139,25 +139,24 @@ def test_requests_that_find_no_room_wait_in_turn_and_occupy_nothing() -> None:
     budget = RequestBudget(MIB)
     of = rules(budget=budget)
     first, second, third = Peer(of), Peer(of), Peer(of)
-    first.send(frame(PRODUCE, 1, bytes(MIB - 1000)))
+    first.send(frame(PRODUCE, 1, bytes(MIB - 3000)))
     third.send(frame(PRODUCE, 3, b"small"))
-    second.send(frame(PRODUCE, 2, bytes(MIB - 1000)))
+    second.send(frame(PRODUCE, 2, bytes(MIB - 3000)))
     assert (first.correlation_ids, second.correlation_ids, third.correlation_ids) == ([1], [], [3])
     assert budget.held_bytes < MIB
     assert not second.connection.is_reading
-    third.send(frame(PRODUCE, 4, bytes(2000)))
+    third.send(frame(PRODUCE, 4, b"small, too"))
     assert third.correlation_ids == [3], "behind the second, who came first"
     first.answer(first.begun[0])
-    assert (second.rooms, third.rooms) == (1, 0)
-    third.answer(third.begun[0])
+    assert (second.rooms, third.rooms) == (1, 1)
     second.resume()
     assert second.correlation_ids == [2]
-    assert bytes(second.begun[0].body) == bytes(MIB - 1000)
-    second.begun[0].release()
-    assert third.rooms == 1
+    assert bytes(second.begun[0].body) == bytes(MIB - 3000)
     third.resume()
     assert third.correlation_ids == [3, 4]
-    third.answer(third.begun[1])
+    second.begun[0].release()
+    for request in third.begun:
+        third.answer(request)
     assert budget.held_bytes == 0
 
 
@@ -179,6 +178,20 @@ def test_the_end_of_a_connection_gives_back_its_room_and_its_place() -> None:
     last.answer(last.begun[0])
     assert budget.held_bytes == 0
     assert not budget.is_short
+
+
+def test_who_waits_behind_one_that_leaves_is_next() -> None:
+    budget = RequestBudget(MIB)
+    of = rules(budget=budget)
+    holder, large, small = Peer(of), Peer(of), Peer(of)
+    holder.send(frame(PRODUCE, 1, bytes(MIB // 2)))
+    large.send(frame(PRODUCE, 2, bytes(MIB - 2000)))
+    small.send(frame(PRODUCE, 3, b"small"))
+    assert small.correlation_ids == []
+    large.connection.end()
+    assert small.rooms == 1
+    small.resume()
+    assert small.correlation_ids == [3]
 
 
 def test_bytes_that_are_no_request_close_after_the_answers_to_those_before() -> None:

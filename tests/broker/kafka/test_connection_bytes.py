@@ -20,7 +20,7 @@ from tests.broker.kafka.kafka_frames import (
 )
 
 from tidelog.broker.kafka.frame_reader import READ_BYTES
-from tidelog.broker.kafka.request_budget import RequestBudget
+from tidelog.broker.kafka.request_budget import REQUEST_COST_BYTES, RequestBudget
 from tidelog.broker.kafka.request_header import TAGS_MAX, Refusal
 
 LIMIT = 1 << 20
@@ -81,11 +81,32 @@ def test_who_only_says_a_size_occupies_nothing() -> None:
     assert budget.held_bytes == 0
     for peer in peers:
         peer.send(b"\0")
-    assert budget.held_bytes == 4 * LIMIT, "and who began to send waits until there is room"
-    assert sum(peer.connection.is_filling for peer in peers) == 4
+    assert budget.held_bytes == 3 * (LIMIT + REQUEST_COST_BYTES), "others wait until there is room"
+    assert sum(peer.connection.is_filling for peer in peers) == 3
     for peer in peers:
         peer.connection.end()
     assert budget.held_bytes == 0
+
+
+def test_empty_requests_are_counted_too() -> None:
+    budget = RequestBudget(20 * REQUEST_COST_BYTES)
+    peers = [Peer(rules(frame_bytes_max=LIMIT, budget=budget)) for _ in range(30)]
+    for peer in peers:
+        peer.send(frame(7, 1))
+    assert sum(len(peer.begun) for peer in peers) == 19
+
+
+def test_a_request_as_large_as_all_room_has_it_alone() -> None:
+    budget = RequestBudget(LIMIT)
+    of = rules(frame_bytes_max=LIMIT, budget=budget)
+    first, second = Peer(of), Peer(of)
+    whole = frame(PRODUCE, 1, bytes(LIMIT - 12))
+    first.send(frame(PRODUCE, 1))
+    second.send(whole)
+    assert second.begun == []
+    first.answer(first.begun[0])
+    second.resume()
+    assert second.begun[0].size == LIMIT
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,25 @@ async def test_an_error_of_a_handler_closes_after_the_answers_before_it() -> Non
         assert not client.is_open
 
 
+async def test_what_works_behind_a_request_that_closes_is_cancelled() -> None:
+    gate = Gate()
+
+    async def handle(request: Request, call: Call) -> Answered:
+        if bytes(request.body) == b"close":
+            raise ConnectionClosedError("acks=0 failed")
+        return await gate(request, call)
+
+    client = Client(server(handle))
+    client.send(frame(PRODUCE, 1, b"a") + frame(PRODUCE, 2, b"close") + frame(PRODUCE, 3, b"c"))
+    await settle()
+    assert gate.begun in ([b"a"], [b"a", b"c"])
+    assert gate.cancelled == gate.begun[1:]
+    gate.open.set()
+    await settle()
+    assert client.answers == [(1, b"a")]
+    assert not client.is_open
+
+
 async def test_a_broken_invariant_ends_the_node() -> None:
     fatal: list[BaseException] = []
 
@@ -151,7 +170,7 @@ async def test_the_queued_bytes_of_all_connections_are_bounded() -> None:
     of = server(gate, config=KafkaConfig(request_bytes_max=MIB, queued_bytes_max=4 * MIB))
     clients = [Client(of) for _ in range(10)]
     for client in clients:
-        client.send(frame(PRODUCE, 1, bytes(MIB - 100)))
+        client.send(frame(PRODUCE, 1, bytes(MIB - 1000)))
     await settle()
     assert len(gate.begun) == 4
     assert of.stats()["kafka_queued_request_bytes"] <= 4 * MIB
@@ -168,10 +187,10 @@ async def test_half_a_request_gives_way_when_others_wait_for_its_room() -> None:
         times=KafkaTimes(unfinished_ms=5_000),
     )
     half, other = Client(of), Client(of)
-    half.send(frame(PRODUCE, 1, bytes(MIB - 100))[: MIB // 2])
+    half.send(frame(PRODUCE, 1, bytes(MIB - 1000))[: MIB // 2])
     await asyncio.sleep(60)
     assert half.is_open, "nobody needs its room"
-    other.send(frame(PRODUCE, 2, bytes(MIB - 100)))
+    other.send(frame(PRODUCE, 2, bytes(MIB - 1000)))
     await asyncio.sleep(4)
     assert half.is_open
     assert other.answers == []
@@ -186,10 +205,10 @@ async def test_a_slow_request_that_goes_on_is_let_end_while_others_wait() -> Non
         times=KafkaTimes(unfinished_ms=5_000),
     )
     slow, other = Client(of), Client(of)
-    data = frame(PRODUCE, 1, bytes(MIB - 100))
+    data = frame(PRODUCE, 1, bytes(MIB - 1000))
     step = 80 << 10
     slow.send(data[:step])
-    other.send(frame(PRODUCE, 2, bytes(MIB - 100)))
+    other.send(frame(PRODUCE, 2, bytes(MIB - 1000)))
     for begin in range(step, len(data), step):
         await asyncio.sleep(4)
         slow.send(data[begin : begin + step])
@@ -338,7 +357,7 @@ async def test_a_released_request_frees_its_room_before_its_answer() -> None:
     of = server(handle, config=KafkaConfig(request_bytes_max=MIB, queued_bytes_max=MIB))
     clients = [Client(of) for _ in range(4)]
     for client in clients:
-        client.send(frame(FETCH, 1, bytes(MIB - 100)))
+        client.send(frame(FETCH, 1, bytes(MIB - 1000)))
     await settle()
     assert of.stats()["kafka_queued_request_bytes"] == 0
     gate.set()

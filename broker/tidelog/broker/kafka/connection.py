@@ -94,8 +94,8 @@ class Request:
 
         An answer does so in any case; a request that waits for long does it before.
         """
-        held, self._held_bytes = self._held_bytes, 0
-        if held:
+        held, self._held_bytes = self._held_bytes, -1
+        if held >= 0:
             self.body = memoryview(b"")
             self._budget.give_back(held)
 

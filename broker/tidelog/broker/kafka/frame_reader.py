@@ -100,11 +100,11 @@ class FrameReader:
         """Give back what is reserved for frames that were not taken."""
         self._budget.leave(self)
         self.is_waiting_for_room = False
-        held, self._granted_bytes = max(0, self._granted_bytes), -1
+        held, self._granted_bytes = self._granted_bytes, -1
         if self._frame is not None:
             held, self._frame = len(self._frame), None
         self._head, self._at = b"", 0
-        if held:
+        if held >= 0:
             self._budget.give_back(held)
 
     def _checked_size(self) -> int:

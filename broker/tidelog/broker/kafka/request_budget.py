@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+REQUEST_COST_BYTES = 512
+"""Memory that a request takes beside its bytes: a million empty ones are counted, too."""
+
 
 class Waiter(Protocol):
     """A reader that found no room."""
@@ -20,7 +23,7 @@ class Waiter(Protocol):
 
 
 class RequestBudget:
-    """Room for `bytes_max` bytes; no request is larger."""
+    """Room for `bytes_max` bytes; a request that is larger has room when it is alone."""
 
     def __init__(self, bytes_max: int) -> None:
         self.held_bytes = 0
@@ -36,8 +39,8 @@ class RequestBudget:
 
     def take(self, size_bytes: int, waiter: Waiter) -> bool:
         """Reserve room; False: `waiter` waits, and is granted it later unless it leaves."""
-        if not self._waiting and self.held_bytes + size_bytes <= self._bytes_max:
-            self.held_bytes += size_bytes
+        if not self._waiting and self._fits(size_bytes):
+            self.held_bytes += size_bytes + REQUEST_COST_BYTES
             return True
         self.waits += 1
         self._waiting[waiter] = size_bytes
@@ -45,7 +48,7 @@ class RequestBudget:
 
     def give_back(self, size_bytes: int) -> None:
         """End a reservation, and grant the room to those who wait for it."""
-        self.held_bytes -= size_bytes
+        self.held_bytes -= size_bytes + REQUEST_COST_BYTES
         self._grant()
 
     def leave(self, waiter: Waiter) -> None:
@@ -56,8 +59,12 @@ class RequestBudget:
     def _grant(self) -> None:
         while self._waiting:
             waiter, size_bytes = next(iter(self._waiting.items()))
-            if self.held_bytes + size_bytes > self._bytes_max:
+            if not self._fits(size_bytes):
                 return
             del self._waiting[waiter]
-            self.held_bytes += size_bytes
+            self.held_bytes += size_bytes + REQUEST_COST_BYTES
             waiter.grant(size_bytes)
+
+    def _fits(self, size_bytes: int) -> bool:
+        cost_bytes = size_bytes + REQUEST_COST_BYTES
+        return not self.held_bytes or self.held_bytes + cost_bytes <= self._bytes_max
