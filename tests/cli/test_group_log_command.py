@@ -10,7 +10,7 @@ from tests.cli.commands import CommandCluster, Run
 from tests.client.real_cluster import GROUPS
 
 from tidelog import client
-from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, encode
+from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord, encode
 from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.cli import group_log
 from tidelog.cli.group_log import line_of
@@ -112,19 +112,27 @@ def test_a_classic_group_is_shown_with_its_members(filled: CommandCluster, run: 
 
 
 def test_what_is_not_known_or_broken_is_shown_as_it_is(filled: CommandCluster, run: Run) -> None:
-    later = b"\x7a\x03abc"  # field 15, of a later version
+    later = b"\xa2\x06\x03abc"  # field 100, of a later version
     known = CoordinatorKey(classic_group=ClassicGroupKey(group_id="x")).SerializeToString()
     append(filled, (later, b"state"), (b"\xff\xff", None), (known, b"\xff"), (b"", b""))
     found = lines(run, "--partition", str(PARTITION))[-4:]
     kinds = ["unknown", "unreadable", "unreadable", "unknown"]
     assert [one["kind"] for one in found] == kinds
-    assert (found[0]["raw_key"], found[0]["raw_value"]) == ("egNhYmM=", "c3RhdGU=")
+    assert (found[0]["raw_key"], found[0]["raw_value"]) == ("ogYDYWJj", "c3RhdGU=")
     assert (found[0]["error"], found[0]["key"]) == (None, None)
     assert (found[1]["tombstone"], found[1]["raw_value"]) == (True, None)
     assert "no message of its kind" in found[2]["error"]
     text = run("groups", "log", "--partition", str(PARTITION)).stdout.decode()
-    assert "unknown  key=egNhYmM= value=c3RhdGU=" in text
+    assert "unknown  key=ogYDYWJj value=c3RhdGU=" in text
     assert "unreadable  key=//8= tombstone  a record of the internal topic is no message" in text
+
+
+def test_a_coordinators_barrier_is_shown(filled: CommandCluster, run: Run) -> None:
+    append(filled, encode(BARRIER))
+    line = lines(run, "--partition", str(PARTITION))[-1]
+    assert (line["kind"], line["key"], line["value"]) == ("barrier", {}, None)
+    text = run("groups", "log", "--partition", str(PARTITION)).stdout.decode()
+    assert text.endswith("  barrier   → tombstone\n")
 
 
 def test_a_record_without_a_key_is_shown_too() -> None:

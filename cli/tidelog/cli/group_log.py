@@ -125,20 +125,23 @@ def line_of(record: Record[bytes | None, bytes | None]) -> Line:
     """Decode a record of the internal topic; never fails."""
     from tidelog.broker.coordinator.coordinator_records import decode
     from tidelog.core.errors import CorruptMessageError
+    from tidelog.v1.coordinator_records_pb2 import CoordinatorKey
 
     where = (record.partition, record.offset, record.timestamp_ms)
     kind, error = UNKNOWN, None
+    is_tombstone = record.value is None
     try:
         found = decode(record.key, record.value)
+        key = CoordinatorKey.FromString(record.key or b"")
+        kind = key.WhichOneof("kind") or UNKNOWN
     except CorruptMessageError as failure:
         found, kind, error = None, UNREADABLE, one_line(failure)
-    is_tombstone = record.value is None
-    if found is None:
+    # The kind `barrier` has no value: it is not decoded, and says all that it says by its kind.
+    if kind in (UNKNOWN, UNREADABLE) or (found is None and not is_tombstone):
         raw = (_base64(record.key), _base64(record.value))
         return Line(*where, kind, None, None, is_tombstone, *raw, error)
-    kind = found.key.WhichOneof("kind") or UNKNOWN
-    value = None if found.value is None else to_plain(found.value)
-    return Line(*where, kind, to_plain(getattr(found.key, kind)), value, is_tombstone)
+    value = None if found is None or found.value is None else to_plain(found.value)
+    return Line(*where, kind, to_plain(getattr(key, kind)), value, is_tombstone)
 
 
 def _base64(value: bytes | None) -> str | None:
