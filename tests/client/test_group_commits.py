@@ -170,6 +170,29 @@ async def test_no_attempt_of_a_commit_outlives_the_membership(
         assert await GroupCalls(cluster).committed() == {("orders", 0): 3}
 
 
+@pytest.mark.parametrize(
+    ("code", "is_unknown"),
+    [(common_pb2.NOT_COORDINATOR, False), (common_pb2.REQUEST_TIMED_OUT, True)],
+)
+async def test_a_refusal_after_an_attempt_without_an_answer_does_not_say_that_nothing_was_done(
+    cluster: RealCluster, code: Any, *, is_unknown: bool
+) -> None:
+    async with consumer(cluster, enable_auto_commit=False) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        group: Any = reader._group
+
+        def lose(method: str, answer: Any) -> None:
+            if method == "OffsetCommit":
+                answer.error.code = code
+                group._membership.lose()
+
+        cluster.spoil = lose
+        with pytest.raises(CommitFailedError) as refused:
+            await reader.commit({("orders", 0): 4})
+        assert refused.value.is_outcome_unknown == is_unknown
+
+
 async def test_a_consumer_that_assigns_its_partitions_commits_to_an_empty_group(
     cluster: RealCluster,
 ) -> None:

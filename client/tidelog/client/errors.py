@@ -159,7 +159,8 @@ class ClientClosedError(TidelogError):
 class CommitFailedError(TidelogError):
     """The offsets were not committed: their partitions are another member's by now.
 
-    Their records are handed out again, to their new owner.
+    Their records are handed out again, to their new owner. With `is_outcome_unknown` an attempt
+    before the refusal was not answered, and may have been carried out.
     """
 
     code = common_pb2.STALE_MEMBER_EPOCH

@@ -114,22 +114,29 @@ class CommittedOffsets:
 
         `topic_ids`: incarnations of topics, where they are known. Raises `CommitFailedError` when
         the partitions are another member's by now; the error of the first partition that was
-        refused; and the last error after `timeout_ms`.
+        refused; and the last error after `timeout_ms`. Their `is_outcome_unknown` tells whether an
+        attempt may have been carried out all the same.
         """
         async with turn:
             listed = list(offsets.items())
             for first in range(0, len(listed), PARTITIONS_MAX):
                 part = dict(listed[first : first + PARTITIONS_MAX])
-                await self._commit(part, topic_ids, turn.incarnation, timeout_ms=timeout_ms)
+                unsure: list[TidelogError] = []
+                try:
+                    await self._commit(part, topic_ids, turn.incarnation, unsure, timeout_ms)
+                except TidelogError as error:
+                    error.is_outcome_unknown = error.is_outcome_unknown or bool(unsure)
+                    raise
 
     async def _commit(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         topic_ids: Mapping[TopicPartition, bytes],
         incarnation: int,
-        *,
+        unsure: list[TidelogError],
         timeout_ms: int,
     ) -> None:
+        """Commit a part; put the error of an attempt with an unknown outcome into `unsure`."""
         clock, membership = self._calls.routing.clock, self._membership
         deadline_ms = clock.monotonic_ms() + timeout_ms
         while True:
@@ -145,7 +152,13 @@ class CommittedOffsets:
                 request.sequence = membership.next_number()
                 return request
 
-            response = await self._calls.call(OFFSET_COMMIT, make, timeout_ms=left_ms)
+            def note(error: TidelogError) -> None:
+                if error.is_outcome_unknown and not unsure:
+                    unsure.append(error)
+
+            response = await self._calls.call(
+                OFFSET_COMMIT, make, timeout_ms=left_ms, on_retry=note
+            )
             if response.error.code == common_pb2.STALE_MEMBER_EPOCH and left_ms > 1:
                 await self._newer_epoch(request.member_epoch, deadline_ms)
                 continue

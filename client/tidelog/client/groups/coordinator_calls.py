@@ -72,10 +72,12 @@ class CoordinatorCalls:
         make: Callable[[], Request],
         *,
         timeout_ms: int,
+        on_retry: Callable[[TidelogError], None] = lambda _: None,
     ) -> Response:
         """Ask until there is an answer that no retry helps; `make` makes each request.
 
-        The answer's own error is the caller's to raise. Raises the last error after `timeout_ms`.
+        `on_retry` is called with the error of each attempt that is repeated. The answer's own error
+        is the caller's to raise. Raises the last error after `timeout_ms`.
         """
         deadline_ms = self.routing.clock.monotonic_ms() + timeout_ms
         failures = 0
@@ -93,11 +95,13 @@ class CoordinatorCalls:
             except (UnreachableError, CallFailedError) as error:
                 self.forget()
                 failures += 1
+                on_retry(error)
                 await self.pause(error, failures, deadline_ms)
             except TidelogError as error:
                 if error.code not in RETRIED:
                     raise
                 failures += 1
+                on_retry(error)
                 await self.pause(error, failures, deadline_ms)
 
     def refused(self, response: Any) -> TidelogError:  # each answer of a coordinator
