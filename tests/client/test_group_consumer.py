@@ -28,6 +28,7 @@ from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
 )
+from tidelog.core.system import SystemClock
 
 pytestmark = pytest.mark.asyncio
 
@@ -182,6 +183,39 @@ async def test_one_that_was_not_answered_for_a_session_owns_nothing() -> None:
     await asyncio.sleep(1)
     assert reader.assignment() == set()
     assert [what for what, _ in heard.calls] == ["assigned", "lost"]
+    await reader.close(timeout_ms=100)
+
+
+class SleptClock(SystemClock):
+    """A clock that goes on while its process does not."""
+
+    def __init__(self) -> None:
+        self.slept_ms = 0
+
+    def monotonic_ms(self) -> int:
+        return super().monotonic_ms() + self.slept_ms
+
+
+@pytest.mark.parametrize("style", ["getmany", "getbatches", "iteration"])
+async def test_one_that_slept_through_its_session_hands_out_nothing_more(
+    cluster: RealCluster, style: str
+) -> None:
+    """Though its timers, which come late as well, have not said so yet."""
+    heard, clock = Heard(), SleptClock()
+    reader = consumer(cluster, max_poll_records=1, clock=clock)
+    await reader.subscribe(["orders"], listener=heard)
+    records = aiter(reader)
+    await anext(records)
+    await asyncio.sleep(1)  # the others are there
+    clock.slept_ms = 50_000
+    if style == "getmany":
+        assert await reader.getmany() == []
+    elif style == "getbatches":
+        assert await reader.getbatches() == []
+    else:
+        await anext(records)
+        assert [what for what, _ in heard.calls] == ["assigned", "lost", "assigned"]
+    await until(lambda: [what for what, _ in heard.calls] == ["assigned", "lost", "assigned"])
     await reader.close(timeout_ms=100)
 
 

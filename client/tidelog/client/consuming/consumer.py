@@ -269,7 +269,7 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         """
         ready = self._ready
         with self._polling():
-            if not await self._wait_until(ready.fill, timeout_ms=timeout_ms):
+            if not await self._wait_until(self._fill, timeout_ms=timeout_ms):
                 return []
             limit = self._max_poll_records if max_records is None else max_records
             taken = ready.take(limit)
@@ -290,9 +290,7 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         """
         ready = self._ready
         with self._polling():
-            has_batch = await self._wait_until(
-                lambda: ready.fill_batch() is not None, timeout_ms=timeout_ms
-            )
+            has_batch = await self._wait_until(self._fill_batch, timeout_ms=timeout_ms)
             header = ready.fill_batch() if has_batch else None
             left = self._max_poll_records if max_records is None else max_records
             taken: list[RecordBatch[K, V]] = []
@@ -328,7 +326,7 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         while True:
             await asyncio.sleep(0)
             with self._polling():
-                await self._until(ready.fill)
+                await self._until(self._fill)
             if self._closing is not None:
                 return
             if self._group is not None:
@@ -342,6 +340,15 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
                 else:
                     yield record
 
+    def _fill(self) -> bool:
+        """True if a record is ready that may be handed out now."""
+        self._look_at_membership()
+        return self._ready.fill()
+
+    def _fill_batch(self) -> bool:
+        self._look_at_membership()
+        return self._ready.fill_batch() is not None
+
     def _each_of_group(self) -> Iterator[Record[K, V]]:
         """Yield decoded records; each is in the application's hands until it asks for the next."""
         group = self._grouped()
@@ -352,6 +359,7 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
             yield from self._interceptors.on_consume([record])
             if group.is_subscribed:
                 group.ask()
+                group.look()
 
     def _start(self) -> None:
         if not self._is_started:

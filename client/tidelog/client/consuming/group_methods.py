@@ -80,6 +80,12 @@ class GroupMethods(ConsumerBase[K, V]):
     def _is_subscribed(self) -> bool:
         return self._group is not None and self._group.is_subscribed
 
+    def _look_at_membership(self) -> None:
+        """Own nothing from now on if the session is over."""
+        group = self._group
+        if group is not None and group.is_subscribed:
+            group.look()
+
     def _raise_failure(self) -> None:
         if self._group is not None:
             self._group.raise_failure()

@@ -212,6 +212,10 @@ class GroupReader:
         """Note that a record is handed out."""
         self._handed.hand(tp, offset)
 
+    def look(self) -> None:
+        """Look whether the membership lasts, right before records are handed out."""
+        self._member.look()
+
     def end_poll(self) -> None:
         """Note that the application has what it asked for."""
         self._is_polling = False

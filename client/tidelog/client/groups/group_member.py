@@ -225,9 +225,14 @@ class GroupMember:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(look_ms / 1000):
                     await self._news.wait()
-            if membership.is_member and membership.has_expired(self._now_ms()):
-                self.lose(f"no answer for a session of {membership.session_timeout_ms} ms")
-            self._events.on_look()
+            self.look()
+
+    def look(self) -> None:
+        """Look at the session. Timers of a process that was paused come late."""
+        membership = self._membership
+        if membership.is_member and membership.has_expired(self._now_ms()):
+            self.lose(f"no answer for a session of {membership.session_timeout_ms} ms")
+        self._events.on_look()
 
     def _now_ms(self) -> int:
         return self._routing.clock.monotonic_ms()
