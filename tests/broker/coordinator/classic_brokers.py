@@ -82,13 +82,15 @@ class Broker:
         self.events: list[Event] = []
         self.clock = SkewedClock()
         self.is_deposed = False
+        self.has_session = True
+        """True while the controllers hear it."""
         listeners = SimpleNamespace(add=lambda listener, topic: None)
         replica_manager: Any = SimpleNamespace(writer=self, loader=self, listeners=listeners)
         self.coordinator = GroupCoordinator(
             config=config,
             assignors=assignors_of(["uniform"]),
             replica_manager=replica_manager,
-            controllers=ControllersView(lambda: IMAGE, lambda: True),
+            controllers=ControllersView(lambda: IMAGE, lambda: self.has_session),
             clock=self.clock,
             random=random,
             on_fatal=self.fatal.append,

@@ -197,6 +197,19 @@ async def test_members_leave(broker: Broker) -> None:
     assert await leaving == [None]
 
 
+async def test_a_coordinator_that_is_not_heard_answers_nothing_from_memory(broker: Broker) -> None:
+    leader, other = sorted(await settled(broker, 2), key=lambda one: not one.members)
+    again = request(other.member_id)
+    assert (await broker.calls.join(GROUP, again)).generation == 1
+    broker.has_session = broker.commits_at_once = False  # another one may lead meanwhile
+    calls = [begin(broker.calls.join(GROUP, again)), begin(synced(broker, other))]
+    calls.append(begin(heartbeat(broker, leader)))
+    await asyncio.sleep(1)
+    assert not any(one.done() for one in calls)
+    broker.note_commit(broker.end_offset)
+    await asyncio.gather(*calls)
+
+
 # Refusals
 
 

@@ -81,8 +81,8 @@ class Storm:
         self.owners: dict[tuple[int, int], str] = {}
         """Who was told that it owns a partition, by generation and partition."""
         self.told_generation = 0
-        self.told: dict[str, tuple[int, int]] = {}
-        """Newest generation of each member, and the leader epoch of who told it."""
+        self.told: dict[str, int] = {}
+        """Newest generation of each member."""
         self.is_calm = False
         self.acknowledged = 0
         self.refused_late = 0
@@ -106,6 +106,7 @@ class Storm:
                 break
             kept.append(batch)
             offset += parse_header(batch).records_count
+        old.has_session = False
         self.leader = self.next_broker(kept)
         if self.random.random() < 0.5:
             old.depose()
@@ -192,23 +193,21 @@ class Storm:
             client_id="c",
         )
         client.late.append(request)
-        broker = self.broker()
         try:
-            answer = await broker.calls.join(GROUP, request)
+            answer = await self.broker().calls.join(GROUP, request)
         except MemberIdGivenError as given:
             client.member_id = given.member_id
             return
-        self.note_joined(answer, broker.led.leader_epoch)
+        self.note_joined(answer)
         client.member_id, client.joined, client.owned = answer.member_id, answer, None
 
-    def note_joined(self, answer: JoinAnswer, epoch: int) -> None:
+    def note_joined(self, answer: JoinAnswer) -> None:
         """A generation is told only when it is committed, and never one of before."""
         newest = max((one.generation for one in self.generations()), default=0)
         assert answer.generation <= newest, "a generation was told that is not committed"
-        before, by_epoch = self.told.get(answer.member_id, (0, 0))
-        if epoch >= by_epoch:
-            assert answer.generation >= before, "a member was told an older generation"
-            self.told[answer.member_id] = (answer.generation, epoch)
+        before = self.told.get(answer.member_id, 0)
+        assert answer.generation >= before, "a member was told an older generation"
+        self.told[answer.member_id] = answer.generation
         self.told_generation = max(self.told_generation, answer.generation)
 
     async def sync(self, client: Client, answer: JoinAnswer) -> None:
