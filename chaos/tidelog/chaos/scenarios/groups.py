@@ -14,6 +14,7 @@ from tidelog.chaos.story.scenario_run import ON_THE_WAY_S, ScenarioRun
 from tidelog.chaos.topology import MEMBERS
 from tidelog.chaos.workloads.group_looks import LateCommit
 from tidelog.chaos.workloads.plans import GroupPlan
+from tidelog.client.admin.group_methods import NOBODY_EPOCH
 from tidelog.v1 import common_pb2
 
 LETTING_GO_S = 2.0
@@ -155,8 +156,10 @@ async def coordinator_cut_off(run: ScenarioRun) -> None:
     await _cut_from_members(run, group)
     await group.is_stable_again(members)
     await group.in_sync()
-    await _cut_from_nodes(run, group)
-    await group.is_stable_again(members)
+    for is_idle in (True, False):
+        await _cut_from_nodes(run, group, is_idle=is_idle)
+        await group.is_stable_again(members)
+        await group.in_sync()
 
 
 async def _cut_from_members(run: ScenarioRun, group: GroupRun) -> None:
@@ -177,25 +180,24 @@ async def _cut_from_members(run: ScenarioRun, group: GroupRun) -> None:
     await run.mend(paths)
 
 
-async def _cut_from_nodes(run: ScenarioRun, group: GroupRun) -> None:
+async def _cut_from_nodes(run: ScenarioRun, group: GroupRun, *, is_idle: bool) -> None:
     """It still answers members, while another is elected: nothing it says of the group counts.
 
-    Nothing is committed at first, so that nothing but its own lease tells it that it is over.
+    Idle: nothing is committed, so that nothing but its own silence tells it that it is over.
     """
-    await run.hush()
-    await run.last(group.port.session_s / 2, group.port.session_s / 2)
+    if is_idle:
+        await run.hush()
+        await run.last(group.port.session_s / 2, group.port.session_s / 2)
     old, members = group.coordinator, len(group.port.members)
     known = next(one for one in group.seen.members if one.assignment)
+    late = LateCommit(known.member_id, known.epoch, known.assignment[0].partition, offset=0)
     paths = run.between([old], run.others(old))
     await run.cut(paths)
+    if not is_idle:
+        await _acknowledges_nothing(run, group, late, old)
     await group.another_coordinates(old)
-    (own, *_) = known.assignment
-    late = LateCommit(known.member_id, known.epoch, own.partition, offset=0)
     await group.goes_over(old, members)
-    for _ in range(3):
-        code = await group.port.commit_late(late, old)
-        run.promise(code != common_pb2.NONE, f"node {old} acknowledged a commit")
-        await run.last(ON_THE_WAY_S, 1.0)
+    await _acknowledges_nothing(run, group, late, old)
     acknowledged = _count_acknowledged(group)
     run.load.is_held = False
     await run.must_come(
@@ -203,6 +205,16 @@ async def _cut_from_nodes(run: ScenarioRun, group: GroupRun) -> None:
     )
     run.expect(group.is_coordinated_by_another(old), "another coordinates meanwhile")
     await run.mend(paths)
+
+
+async def _acknowledges_nothing(
+    run: ScenarioRun, group: GroupRun, late: LateCommit, node_id: int
+) -> None:
+    """A node that no replica hears takes no commit: of a member, or, of none left, of nobody."""
+    for one in (late, LateCommit("", NOBODY_EPOCH, late.partition, offset=0)):
+        await run.last(ON_THE_WAY_S, ON_THE_WAY_S)
+        code = await group.port.commit_late(one, node_id)
+        run.promise(code != common_pb2.NONE, f"node {node_id} acknowledged a commit")
 
 
 def _count_acknowledged(group: GroupRun) -> int:

@@ -50,7 +50,9 @@ class LateCommit:
     """A commit as a member might have sent it some time ago."""
 
     member: str
+    """Member id; empty: without membership."""
     epoch: int
+    """Member epoch; -1 without membership."""
     partition: int
     offset: int
 
@@ -184,7 +186,7 @@ class GroupLooks:
             invoked_s=self._port.now_s,
             outcome="unknown",
             member=late.member,
-            epoch=late.epoch,
+            epoch=max(0, late.epoch),
         )
 
     def _end(self, begun: Commit, outcome: Outcome, reason: str) -> None:
