@@ -50,6 +50,8 @@ class Amounts:
     seconds: float = 10.0
     """Of commits at once."""
     members: int = groups_joins.CROWD
+    peer_runs: int = 5
+    """Runs of a peer, whose brokers take half a minute to come back."""
     peer_members: int = groups_joins.CROWD
 
 
@@ -68,6 +70,7 @@ def _measures(side: Side, amounts: Amounts) -> dict[str, Callable[[], Awaitable[
     """What measures a row, or several at once, by the name of the first."""
     is_ours = isinstance(side, TidelogSide)
     members = amounts.members if is_ours else amounts.peer_members
+    runs = amounts.runs if is_ours else amounts.peer_runs
 
     async def named(name: str, measuring: Awaitable[Figure]) -> Measures:
         return {name: await measuring}
@@ -77,10 +80,10 @@ def _measures(side: Side, amounts: Amounts) -> dict[str, Callable[[], Awaitable[
         "commits": lambda: named("commits", groups_commits.at_once(side, amounts.seconds)),
         "offsets": lambda: named("offsets", groups_commits.large(side, amounts.seconds)),
         "join": lambda: named("join", groups_joins.join(side, amounts.few)),
-        "one-more": lambda: groups_kills.churn(side, amounts.runs),
+        "one-more": lambda: groups_kills.churn(side, runs),
         "crowd": lambda: named("crowd", groups_joins.crowd(side, members)),
         "coordinator-killed": lambda: named(
-            "coordinator-killed", groups_kills.coordinator_killed(side, amounts.runs)
+            "coordinator-killed", groups_kills.coordinator_killed(side, runs)
         ),
     }
     if isinstance(side, TidelogSide):
@@ -148,6 +151,7 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=groups_joins.CROWD, help="of the crowd")
     parser.add_argument("--peer", metavar="BOOTSTRAP", help="a running Apache Kafka")
     parser.add_argument("--peer-control", metavar="COMMAND", help="kills and starts its brokers")
+    parser.add_argument("--peer-runs", type=int, default=5)
     parser.add_argument("--peer-members", type=int, default=groups_joins.CROWD)
     parser.add_argument("--json", action="store_true", help="JSON lines alone")
     options = parser.parse_args()
@@ -160,6 +164,7 @@ def main() -> None:
         few=options.few,
         seconds=options.seconds,
         members=options.members,
+        peer_runs=options.peer_runs,
         peer_members=options.peer_members,
     )
     figures = []
