@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 from tests.benchmarks.groups_rows import Figure, spread
-from tests.benchmarks.groups_sides import OFFSETS_TOPIC, TidelogSide
+from tests.benchmarks.groups_sides import OFFSETS_TOPIC, TidelogSide, cpu_s
 
 from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.client import Admin, Consumer
@@ -26,13 +26,14 @@ LIMIT_S = 60.0
 async def load(side: TidelogSide, runs: int) -> Figure:
     """Move the leadership of a full partition of the internal topic, and back; each move loads it.
 
-    Seconds by the node's own log; the stall is the longest answer of the node to GET /health, asked
-    every 5 ms while it loads, beside the longest without a load.
+    Seconds by the node's own log, and its processor time of these seconds, which a busy machine
+    disturbs less; the stall is the longest answer of a node to GET /health, asked every 5 ms from
+    the kill to the end of the load, beside the longest without a kill.
     """
     await side.create_topic("load", PARTITIONS)
     groups = _groups_of_one_partition(COMMITTED // PARTITIONS)
     await _fill(side, groups)
-    took_s, stalls_ms, quiet_ms = [], [], []
+    took_s, spent_s, stalls_ms, quiet_ms = [], [], [], []
     async with Admin(side.bootstrap) as admin:
         for _ in range(runs):
             leader = await _leader(admin, groups[0])
@@ -41,8 +42,12 @@ async def load(side: TidelogSide, runs: int) -> Figure:
             quiet_ms.append(await _longest_answer_ms(side, {1, 2, 3} - {leader}, 2.0))
             probing = asyncio.create_task(_longest_answer_ms(side, {1, 2, 3} - {leader}, LIMIT_S))
             marks = {one: _log(side, one).stat().st_size for one in {1, 2, 3} - {leader}}
+            pids = {one: await side.pid(one) for one in marks}
+            before_s = {one: cpu_s([pid]) for one, pid in pids.items() if pid is not None}
             await asyncio.to_thread(side.cluster.kill, leader)
-            took_s.append(await _loaded_s(side, marks))
+            found_s, node_id = await _loaded_s(side, marks)
+            took_s.append(found_s)
+            spent_s.append(cpu_s([pids[node_id] or 0]) - before_s[node_id])
             probing.cancel()
             stalls_ms.append(await probing)
             await side.restart(leader)
@@ -51,6 +56,7 @@ async def load(side: TidelogSide, runs: int) -> Figure:
     figure = spread(took_s, "s")
     return figure | {
         "offsets": COMMITTED,
+        "node_cpu_p50_s": round(sorted(spent_s)[len(spent_s) // 2], 2),
         "stall_ms": round(max(stalls_ms)),
         "stall_p50_ms": round(sorted(stalls_ms)[len(stalls_ms) // 2]),
         "stall_without_ms": round(max(quiet_ms)),
@@ -88,8 +94,8 @@ def _log(side: TidelogSide, node_id: int) -> Path:
     return side.cluster.folder / f"node-{node_id}.log"
 
 
-async def _loaded_s(side: TidelogSide, marks: dict[int, int]) -> float:
-    """Seconds that the load took, as the next leader's log says."""
+async def _loaded_s(side: TidelogSide, marks: dict[int, int]) -> tuple[float, int]:
+    """Seconds that the load took, as the next leader's log says, and that leader."""
     until_s = time.monotonic() + LIMIT_S
     while time.monotonic() < until_s:
         for node_id, mark in marks.items():
@@ -98,7 +104,7 @@ async def _loaded_s(side: TidelogSide, marks: dict[int, int]) -> float:
                 for line in file:
                     found = LOADED.search(line)
                     if found is not None and int(found[1]) >= COMMITTED:
-                        return int(found[2]) / 1000
+                        return int(found[2]) / 1000, node_id
         await asyncio.sleep(0.05)
     raise RuntimeError("no node said that it has loaded the offsets")
 
