@@ -16,10 +16,18 @@ from tidelog.chaos.workloads.malformed_fields import Known
 from tidelog.v1 import methods
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic, PrepareStopRequest
 from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, RegisterBrokerRequest
+from tidelog.v1.coordinator_pb2 import (
+    ConsumerGroupHeartbeatRequest,
+    DeleteGroupsRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+)
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, FetchRequest
 from tidelog.v1.raft_pb2 import RaftHello, RaftMessage
 
-KNOWN = Known(topics=("live",), compacted="kept", cluster_id="c")
+KNOWN = Known(
+    topics=("live",), compacted="kept", cluster_id="c", groups=("harbour",), members=("m1", "m2")
+)
 BY_RECORDS = ("Produce", "ProduceStream")
 HELLO = RaftHello(engine="tidelog")
 
@@ -80,13 +88,64 @@ def test_most_name_the_cluster_they_are_sent_to() -> None:
     assert named[True] > named[False] > 0
 
 
+def commit(topic: str, offset: int, **fields: Any) -> OffsetCommitRequest:
+    request = OffsetCommitRequest(group_id="harbour", **fields)
+    request.topics.add(topic=topic).partitions.add(offset=offset)
+    return request
+
+
+def deletion(topic: str) -> OffsetDeleteRequest:
+    request = OffsetDeleteRequest(group_id="harbour")
+    request.topics.add(topic=topic)
+    return request
+
+
+def beat(member_id: str, epoch: int) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="harbour", member_id=member_id, member_epoch=epoch
+    )
+
+
+def test_groups_that_are_there_are_named_and_members_too() -> None:
+    named = Counter[str]()
+    ours = [one for one in rpcs() if one.service == "tidelog.v1.Coordinator"]
+    source = MalformedRequests(5, KNOWN, among=ours)
+    for call in map(source.call, range(50 * len(ours))):
+        for message in call.messages:
+            request: Any = call.rpc.request()
+            try:
+                request.ParseFromString(message)
+            except DecodeError:
+                continue
+            fields = request.DESCRIPTOR.fields_by_name
+            if "group_id" in fields:
+                named[call.rpc.name] += request.group_id == "harbour"
+            if "member_id" in fields:
+                named["member"] += request.group_id == "harbour" and request.member_id == "m1"
+            if "subscription" in fields:
+                named["pattern"] += len(request.subscription.pattern) > 1
+    assert min(named.values()) >= 3, named
+    assert len(named) == 7
+
+
 def harmful() -> list[tuple[str, object]]:
-    deletion = DeleteRecordsRequest(partitions=[DeleteRecordsRequest.Partition(topic="live")])
+    deletion_of_records = DeleteRecordsRequest(
+        partitions=[DeleteRecordsRequest.Partition(topic="live")]
+    )
+    coordinator = "/tidelog.v1.Coordinator"
     return [
+        (f"{coordinator}/ConsumerGroupHeartbeat", beat("new", 0)),
+        (f"{coordinator}/ConsumerGroupHeartbeat", beat("m1", 3)),
+        (f"{coordinator}/ConsumerGroupHeartbeat", beat("m1", -1)),
+        (f"{coordinator}/GroupStream", beat("m1", 2**30)),
+        (f"{coordinator}/OffsetCommit", commit("live", 0)),
+        (f"{coordinator}/OffsetCommit", commit("live", 5, member_id="m1", member_epoch=3)),
+        (f"{coordinator}/OffsetDelete", deletion("live")),
+        (f"{coordinator}/DeleteGroups", DeleteGroupsRequest(group_ids=["x", "harbour"])),
         ("/tidelog.v1.Admin/CreateTopics", CreateTopicsRequest(topics=[NewTopic(name="t")])),
         ("/tidelog.v1.Node/PrepareStop", PrepareStopRequest()),
         ("/tidelog.v1.Broker/Fetch", FetchRequest(replica_id=1, replica_epoch=9)),
-        ("/tidelog.v1.Broker/DeleteRecords", deletion),
+        ("/tidelog.v1.Broker/DeleteRecords", deletion_of_records),
         ("/tidelog.v1.Controller/RegisterBroker", RegisterBrokerRequest(cluster_id="c")),
         ("/tidelog.v1.Controller/BrokerHeartbeat", BrokerHeartbeatRequest(broker_epoch=5)),
         ("/tidelog.v1.RaftPeer/Exchange", RaftMessage(sender_id=2, receiver_id=1, term=9)),

@@ -18,6 +18,7 @@ EPOCHS_END = 2**40
 """No epoch, offset or term of a real cluster comes to it."""
 PARTITIONS_MAX = 10_000
 _TERMS_END = 2**62
+_AWAY, _MEMBER_EPOCHS_END = -2, 2**20
 _WAIT_MS_MAX = 200
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _NAME_LENGTH_MAX = 249
@@ -38,6 +39,41 @@ def _always(request: Any, known: Known) -> bool:  # as above
 def _finds_no_coordinator(request: Any, known: Known) -> bool:  # as above
     del known
     return not request.group_ids  # the first call ever creates a topic
+
+
+def _is_no_members(request: Any, known: Known) -> bool:  # as above
+    """True for a heartbeat that none of the known groups takes."""
+    is_refused = request.member_epoch < _AWAY or request.member_epoch >= _MEMBER_EPOCHS_END
+    is_stranger = request.member_id not in known.members and request.member_epoch != 0
+    return request.group_id not in known.groups or is_refused or is_stranger
+
+
+def _is_no_members_stream(request: Any, known: Known) -> bool:  # as above
+    """True for the same on a stream, which would take the place of a member's own."""
+    is_own = request.group_id in known.groups and request.member_id in known.members
+    return not is_own and _is_no_members(request, known)
+
+
+def _commits_nothing(request: Any, known: Known) -> bool:  # as above
+    is_stranger = bool(request.member_id) and request.member_id not in known.members
+    return (
+        request.group_id not in known.groups
+        or is_stranger
+        or all(
+            topic.topic not in known.names or all(one.offset < 0 for one in topic.partitions)
+            for topic in request.topics
+        )
+    )
+
+
+def _deletes_no_offset(request: Any, known: Known) -> bool:  # as above
+    return request.group_id not in known.groups or not any(
+        topic.topic in known.names for topic in request.topics
+    )
+
+
+def _deletes_no_group(request: Any, known: Known) -> bool:  # as above
+    return not set(request.group_ids) & set(known.groups)
 
 
 def _is_produce_refused(request: Any, known: Known) -> bool:  # as above
@@ -155,16 +191,16 @@ HARMLESS: Mapping[str, Harmless] = {
     "/tidelog.v1.Broker/Metadata": _creates_no_topic_by_the_way,
     # It takes an id, whatever it says: those are never counted.
     "/tidelog.v1.Broker/InitProducerId": _always,
-    # The groups of malformed requests are nobody's.
+    # Groups that are not known are nobody's: they may come and go.
     "/tidelog.v1.Coordinator/FindCoordinator": _finds_no_coordinator,
-    "/tidelog.v1.Coordinator/ConsumerGroupHeartbeat": _always,
-    "/tidelog.v1.Coordinator/GroupStream": _always,
-    "/tidelog.v1.Coordinator/OffsetCommit": _always,
+    "/tidelog.v1.Coordinator/ConsumerGroupHeartbeat": _is_no_members,
+    "/tidelog.v1.Coordinator/GroupStream": _is_no_members_stream,
+    "/tidelog.v1.Coordinator/OffsetCommit": _commits_nothing,
     "/tidelog.v1.Coordinator/OffsetFetch": _always,
-    "/tidelog.v1.Coordinator/OffsetDelete": _always,
+    "/tidelog.v1.Coordinator/OffsetDelete": _deletes_no_offset,
     "/tidelog.v1.Coordinator/ListGroups": _always,
     "/tidelog.v1.Coordinator/DescribeGroups": _always,
-    "/tidelog.v1.Coordinator/DeleteGroups": _always,
+    "/tidelog.v1.Coordinator/DeleteGroups": _deletes_no_group,
     "/tidelog.v1.Admin/DescribeTopics": _always,
     "/tidelog.v1.Admin/DescribeCluster": _always,
     "/tidelog.v1.Admin/DescribeConfigs": _always,

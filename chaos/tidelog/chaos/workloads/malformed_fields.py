@@ -26,6 +26,11 @@ KEYS = (
     *("compression.type", "max.message.bytes", "unclean.leader.election.enable", "segment.bites"),
     *("message.timestamp.type", "min.cleanable.dirty.ratio", "file.delete.delay.ms"),
 )
+PATTERNS = (
+    *("(", "[", "*", "a**", "(a+)+", "(a|aa)*$", "(.*a){20}", r"(a)\1", "(?=a)", "a{5000}", "\\"),
+    *("(" * 5_000, "a?" * 400, "x" * 1_001, "(a{1000}){1000}", "[[:alpha:]]", "", ".*", "\x00"),
+)
+"""Patterns of subscriptions, hardly one of which a coordinator takes."""
 SIZES = (0, 1, 15, 16, 17, 100)
 REPEATS = (0, 1, 1, 1, 2, 3, 20)
 _ABSENT, _DEPTH_MAX = 0.25, 4
@@ -47,6 +52,10 @@ class Known:
     """As its nodes have it: what names another one is looked into no further."""
     partitions: int = 1
     """Partitions of each topic, numbered from 0."""
+    groups: tuple[str, ...] = ()
+    """Consumer groups that are there, and that nothing may change."""
+    members: tuple[str, ...] = ()
+    """Ids of their members."""
 
     @property
     def names(self) -> tuple[str, ...]:
