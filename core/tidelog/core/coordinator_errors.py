@@ -99,7 +99,7 @@ class RebalanceInProgressError(KafkaError):
 
 
 class InvalidCommitOffsetSizeError(KafkaError):
-    """Committed offsets that do not fit one batch of the internal topic."""
+    """Committed offsets that do not fit one batch, or a coordinator that has as many as it may."""
 
     code = common_pb2.INVALID_COMMIT_OFFSET_SIZE
 

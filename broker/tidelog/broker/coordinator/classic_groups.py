@@ -53,6 +53,14 @@ class ClassicGroups:
         """Begin a group with its recorded generation: all members have a full session."""
         self.by_id[group_id].requests.after_load(now)
 
+    def has_member(self, group_id: str, request: JoinRequest) -> bool:
+        """True if a join is that of a member that is there, perhaps by another id."""
+        live = self.by_id.get(group_id)
+        return live is not None and (
+            request.member_id in live.state.members
+            or live.state.instance(request.instance_id) is not None
+        )
+
     # Requests
 
     def join(

@@ -77,6 +77,9 @@ class ConsumerGroup:
         self._holders: dict[PartitionId, str] = {}
         self._instances: dict[str, str] = {}
         self._subscribed = SubscribedTopics()
+        self._record_bytes: dict[str | None, int] = {}
+        self.state_bytes = 0
+        """Bytes of the records of the group and of its members."""
 
     # Read
 
@@ -205,6 +208,7 @@ class ConsumerGroup:
 
     def replay_group(self, value: GroupValue | None) -> None:
         """Apply the group's record; None: it is deleted."""
+        self._count_bytes(None, value)
         if value is None:
             self.state = GroupState()
             return
@@ -220,6 +224,7 @@ class ConsumerGroup:
 
     def replay_member(self, member_id: str, value: GroupMemberValue | None) -> None:
         """Apply a member's record; None: it is gone."""
+        self._count_bytes(member_id, value)
         old = self.members.pop(member_id, None)
         if old is not None:
             self._forget(old)
@@ -229,6 +234,15 @@ class ConsumerGroup:
             self._holders.update(dict.fromkeys(member.held, member_id))
             if member.instance_id is not None:
                 self._instances[member.instance_id] = member_id
+
+    def _count_bytes(
+        self, member_id: str | None, value: GroupValue | GroupMemberValue | None
+    ) -> None:
+        """Count a record of a member, or of the group: None."""
+        self.state_bytes -= self._record_bytes.pop(member_id, 0)
+        if value is not None:
+            size = self._record_bytes[member_id] = value.ByteSize()
+            self.state_bytes += size
 
     def _forget(self, member: Member) -> None:
         for partition in member.held:

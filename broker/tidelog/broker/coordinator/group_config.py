@@ -99,6 +99,19 @@ class GroupConfig:
     )
     group_record_bytes_max: int = 1_000_000
     """Maximum bytes of a classic group's record, with all its members: it has to fit one batch."""
+    group_streams_max: int = declare(
+        20_000,
+        whole_number(1, 1_000_000),
+        "Maximum streams of members that a broker has at a time; further ones are refused.",
+    )
+    group_partition_state_bytes: int = declare(
+        64 * MIB,
+        whole_number(1 << 10, 1 << 40),
+        "Maximum bytes of the groups of one partition of __consumer_offsets, as in its records: "
+        "beyond it members that join, subscriptions that change and offsets of further "
+        "partitions are refused. Memory is several times that.",
+        key="group.partition.state.bytes",
+    )
     groups_max: int = 100_000
     """Maximum groups of one partition of the internal topic; further ones are refused."""
     group_offsets_max: int = 50_000

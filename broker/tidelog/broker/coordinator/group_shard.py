@@ -42,6 +42,7 @@ from tidelog.broker.coordinator.offsets import (
     TopicPartition,
     Topics,
 )
+from tidelog.broker.coordinator.state_bytes import StateBytes, grows, no_room
 from tidelog.broker.coordinator.target_assignments import TargetAssignment
 from tidelog.core.errors import (
     GroupIdNotFoundError,
@@ -81,6 +82,7 @@ class GroupShard:
         """Groups of the consumer protocol."""
         self.classic = ClassicGroups(config.classic_limits)
         self._topics_seen: object = None
+        self._bytes = StateBytes()
 
     # Change
 
@@ -96,6 +98,19 @@ class GroupShard:
             self._replay_member(record.key, cast("GroupMemberValue | None", record.value))
         elif kind == "classic_group":
             self._replay_classic(record)
+        if kind in ("group", "member", "classic_group"):
+            self._count_bytes(getattr(record.key, kind).group_id)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all that is kept, about as many as in its records."""
+        return self._bytes.total + self.offsets.state_bytes
+
+    def _count_bytes(self, group_id: str) -> None:
+        live, classic = self.groups.get(group_id), self.classic.by_id.get(group_id)
+        of_consumer = 0 if live is None else live.state.state_bytes
+        of_classic = 0 if classic is None else classic.state.counted_bytes
+        self._bytes.note(group_id, of_consumer + of_classic)
 
     def _replay_group(self, record: CoordinatorRecord) -> None:
         group_id = record.key.group.group_id
@@ -148,6 +163,10 @@ class GroupShard:
             if request.epoch == JOINING:
                 self._check_room(group_id)
             live = self._new(group_id, after=0 if former is None else former.epoch)
+        if self.state_bytes >= self._config.group_partition_state_bytes and (
+            grows(live.state, request)
+        ):
+            raise no_room(group_id, self.state_bytes)
         decision = live.heartbeats.decide(request, now)
         if decision.records:
             # With the session that the decision began.
@@ -164,10 +183,15 @@ class GroupShard:
         former = self._former(self.groups, group_id)
         if group_id not in self.classic.by_id:
             self._check_room(group_id)
+        if self.state_bytes >= self._config.group_partition_state_bytes and (
+            not self.classic.has_member(group_id, request)
+        ):
+            raise no_room(group_id, self.state_bytes)
         first = Recorded(generation=0 if former is None else former.epoch)
         step = self.classic.join(
             group_id, request, ticket=ticket, fresh_id=fresh_id, now=now, first=first
         )
+        self._count_bytes(group_id)
         if former is not None:
             # A generation of nobody: what follows has a higher number than the epochs before.
             live = self.classic.by_id[group_id].state
@@ -190,7 +214,8 @@ class GroupShard:
 
     def _check_room(self, group_id: str) -> None:
         limit = self._config.groups_max
-        if self.group_count >= limit and not self.offsets.has_offsets(group_id):
+        count = max(self.group_count, self.offsets.group_count)
+        if count >= limit and not self.exists(group_id):
             raise GroupMaxSizeReachedError(
                 f"the coordinator of group {group_id!r} has {limit} groups, its maximum: "
                 "delete groups that are not needed"
@@ -240,6 +265,7 @@ class GroupShard:
             now.wall_ms,
             check=None if group is None else group.owner_check(committer.member_id),
             offsets_max=self._config.group_offsets_max,
+            bytes_max=self._config.group_partition_state_bytes - self._bytes.total,
         )
 
     def fetch(
@@ -256,9 +282,15 @@ class GroupShard:
         self._check_reader(group_id, committer)
         return self.offsets.fetch_all(group_id, self.topics, after=after, limit=limit)
 
-    def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> Decision:
-        """Delete offsets of topics without subscribers. Raises `GroupIdNotFoundError`."""
-        self._check_exists(group_id)
+    def delete_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition], *, may_be_gone: bool = False
+    ) -> Decision:
+        """Delete offsets of topics without subscribers. Raises `GroupIdNotFoundError`.
+
+        `may_be_gone`: for a later part of a request, whose first parts may have ended the group.
+        """
+        if not may_be_gone:
+            self._check_exists(group_id)
         group = self.group(group_id)
         if group is not None:
             group.check_offset_delete()
@@ -276,8 +308,11 @@ class GroupShard:
 
     # Groups
 
-    def delete_group(self, group_id: str) -> list[CoordinatorRecord]:
-        """Delete a group without members and its offsets. Raises `KafkaError`."""
+    def delete_group(self, group_id: str, *, limit: int | None = None) -> list[CoordinatorRecord]:
+        """Delete a group without members and its offsets. Raises `KafkaError`.
+
+        Deletes at most `limit` offsets; the group is there until all are gone.
+        """
         self._check_exists(group_id)
         group = self.group(group_id)
         if group is not None and group.member_count:
@@ -285,8 +320,10 @@ class GroupShard:
                 f"group {group_id!r} has {group.member_count} members: stop them first"
             )
         # The group's record goes last: what is left of half a deletion can be deleted again.
-        of_group = [] if group is None else group.delete()
-        return [*self.offsets.delete_group(group_id), *of_group]
+        records = self.offsets.delete_group(group_id, limit)
+        if group is not None and len(records) == self.offsets.count(group_id):
+            records += group.delete()
+        return records
 
     def retain(self, group_id: str, now: Moment) -> list[CoordinatorRecord]:
         """Delete expired offsets of a group, and the group if nothing is left of it (KIP-211)."""

@@ -17,12 +17,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.core.errors import (
     GroupSubscribedToTopicError,
     InconsistentTopicIdError,
+    InvalidCommitOffsetSizeError,
     InvalidRequestError,
     KafkaError,
     OffsetMetadataTooLargeError,
@@ -33,6 +35,10 @@ from tidelog.v1.coordinator_records_pb2 import CoordinatorKey, OffsetCommitKey, 
 
 NO_OFFSET = -1
 NO_EPOCH = -1
+SHOWN_CHARACTERS = 249
+"""Characters of a topic's name that an error repeats: no topic has more."""
+OFFSET_BYTES = 80
+"""Bytes of a committed offset beside its texts."""
 _MAX_I64 = (1 << 63) - 1
 
 
@@ -114,6 +120,8 @@ class CommittedOffsets:
     def __init__(self, *, metadata_bytes_max: int) -> None:
         self._metadata_bytes_max = metadata_bytes_max
         self._by_group: dict[str, dict[tuple[bytes, int], tuple[str, CommittedOffset]]] = {}
+        self.state_bytes = 0
+        """Bytes of all offsets, about as many as in their records."""
 
     # Decide
 
@@ -126,6 +134,7 @@ class CommittedOffsets:
         *,
         check: Callable[[TopicPartition], None] | None = None,
         offsets_max: int = _MAX_I64,
+        bytes_max: int = _MAX_I64,
     ) -> Decision:
         """Commit each valid offset; the others get an error each and stop nobody.
 
@@ -135,15 +144,22 @@ class CommittedOffsets:
         held = self._by_group.get(group_id, {})
         room = offsets_max - len(held)
         resolver = _Resolver(topics)
+        bytes_room = bytes_max - self.state_bytes
         for asked, committed in offsets:
             try:
                 found = resolver.resolve(asked)
                 self._check(found, committed)
                 if check is not None:
                     check(found)
-                if (found.topic_id, found.partition) not in held:
+                before = held.get((found.topic_id, found.partition))
+                if before is None:
                     _check_room(group_id, room, offsets_max)
-                    room -= 1
+                growth = _bytes_of(group_id, found.topic, committed.metadata) - (
+                    0 if before is None else _bytes_of(group_id, before[0], before[1].metadata)
+                )
+                _check_bytes(group_id, growth, bytes_room)
+                room -= before is None
+                bytes_room -= growth
             except KafkaError as error:
                 decision.results.append(OffsetResult(asked, error=error))
                 continue
@@ -205,9 +221,10 @@ class CommittedOffsets:
             )
         return found
 
-    def delete_group(self, group_id: str) -> list[CoordinatorRecord]:
-        """Delete every offset of the group."""
-        return [_tombstone(group_id, *held) for held in self._by_group.get(group_id, {})]
+    def delete_group(self, group_id: str, limit: int | None = None) -> list[CoordinatorRecord]:
+        """Delete the group's offsets, at most `limit` of them."""
+        some = islice(self._by_group.get(group_id, {}), limit)
+        return [_tombstone(group_id, *held) for held in some]
 
     def expire(self, group_id: str, retention: Retention, now_ms: int) -> list[CoordinatorRecord]:
         """Delete offsets that are older than their retention.
@@ -234,7 +251,11 @@ class CommittedOffsets:
     def replay(self, key: OffsetCommitKey, value: OffsetCommitValue | None) -> None:
         """Apply a record that was appended or loaded; None deletes."""
         held, of_group = (key.topic_id, key.partition), self._by_group.get(key.group_id)
+        before = None if of_group is None else of_group.get(held)
+        if before is not None:
+            self.state_bytes -= _bytes_of(key.group_id, before[0], before[1].metadata)
         if value is not None:
+            self.state_bytes += _bytes_of(key.group_id, value.topic, value.metadata)
             committed = CommittedOffset(
                 value.offset, value.leader_epoch, value.metadata, value.committed_ms
             )
@@ -259,15 +280,15 @@ class CommittedOffsets:
         """Groups with a committed offset, in no order that holds elsewhere."""
         return list(self._by_group)
 
-    @property
-    def group_count(self) -> int:
-        """Number of groups with a committed offset."""
-        return len(self._by_group)
-
     def held_by(self, group_id: str) -> Iterator[tuple[bytes, int, CommittedOffset]]:
         """Iterate over topic id, number and committed offset of a group's partitions, as of now."""
         held = self._by_group.get(group_id, {})
         return ((*key, committed) for key, (_, committed) in list(held.items()))
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups with a committed offset."""
+        return len(self._by_group)
 
     def count(self, group_id: str) -> int:
         """Number of the group's committed offsets."""
@@ -335,15 +356,21 @@ class _Resolver:
     def _look_up(self, topic: str, topic_id: bytes) -> tuple[str, bytes, int]:
         found_id = topic_id or self._topics.topic_id(topic)
         if found_id is None:
-            raise UnknownTopicOrPartitionError(f"topic {topic!r} does not exist")
+            raise UnknownTopicOrPartitionError(f"topic {_shown(topic)} does not exist")
         name = self._topics.name(found_id)
         if name is None:
             raise UnknownTopicIdError(f"no topic has the id {found_id.hex()}: it was deleted")
         if topic not in ("", name):
             raise InconsistentTopicIdError(
-                f"topic {topic!r} does not have the id {found_id.hex()}: look it up again"
+                f"topic {_shown(topic)} does not have the id {found_id.hex()}: look it up again"
             )
         return name, found_id, self._topics.partition_count(found_id)
+
+
+def _shown(topic: str) -> str:
+    """Shorten a stranger's word, which an answer repeats for each partition."""
+    short = topic if len(topic) <= SHOWN_CHARACTERS else f"{topic[:SHOWN_CHARACTERS]}…"
+    return repr(short)
 
 
 def _check_room(group_id: str, room: int, offsets_max: int) -> None:
@@ -351,6 +378,18 @@ def _check_room(group_id: str, room: int, offsets_max: int) -> None:
         raise InvalidRequestError(
             f"group {group_id!r} has {offsets_max} committed offsets, its maximum: delete some"
         )
+
+
+def _check_bytes(group_id: str, growth: int, room: int) -> None:
+    if growth > max(0, room):
+        raise InvalidCommitOffsetSizeError(
+            f"the coordinator of group {group_id!r} has as many bytes of groups as "
+            "group.partition.state.bytes allows: delete groups and offsets that are not needed"
+        )
+
+
+def _bytes_of(group_id: str, topic: str, metadata: str) -> int:
+    return OFFSET_BYTES + len(group_id) + len(topic) + len(metadata)
 
 
 def _commit_record(
