@@ -48,7 +48,7 @@ from tidelog.core.errors import (
 T = TypeVar("T")
 
 ID_CHARACTERS_MAX = 249
-"""Longest member id and `group.instance.id`."""
+"""Longest member id, `group.instance.id`, client id and rack id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +232,14 @@ class ConsumerHeartbeats:
             )
 
     def _check_form(self, request: Heartbeat) -> None:
-        _check_id("member id", request.member_id)
+        check_id("member id", request.member_id)
         if request.instance_id is not None:
-            _check_id("group.instance.id", request.instance_id)
+            check_id("group.instance.id", request.instance_id)
+        for what, text in (("client id", request.client_id), ("rack id", request.rack_id or "")):
+            if len(text) > ID_CHARACTERS_MAX:
+                raise InvalidRequestError(
+                    f"{what} of {len(text)} characters: send at most {ID_CHARACTERS_MAX}"
+                )
         if request.epoch < AWAY:
             raise InvalidRequestError(f"member epoch {request.epoch}: send -2 or more")
         if request.epoch == AWAY and request.instance_id is None:
@@ -243,7 +248,8 @@ class ConsumerHeartbeats:
             raise InvalidRequestError("rebalance_timeout_ms: send more than 0")
         if request.assignor and request.assignor not in self._limits.assignors:
             raise UnsupportedAssignorError(
-                f"assignor {request.assignor!r} is none of {', '.join(self._limits.assignors)}"
+                f"assignor {request.assignor[:ID_CHARACTERS_MAX]!r} is none of "
+                f"{', '.join(self._limits.assignors)}"
             )
         if request.epoch == JOINING:
             _check_join(request)
@@ -302,7 +308,8 @@ class ConsumerHeartbeats:
         return Reply(member.member_id, member.epoch, None, version)
 
 
-def _check_id(what: str, value: str) -> None:
+def check_id(what: str, value: str) -> None:
+    """Raise `InvalidRequestError` for an empty or a long id."""
     if not 0 < len(value) <= ID_CHARACTERS_MAX:
         raise InvalidRequestError(
             f"{what} of {len(value)} characters: send 1 to {ID_CHARACTERS_MAX}"

@@ -16,7 +16,7 @@ import structlog
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.classic_calls import ClassicCalls
 from tidelog.broker.coordinator.committer import Committer
-from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
+from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply, check_id
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord
 from tidelog.broker.coordinator.group_assignments import GroupAssignments
@@ -96,7 +96,7 @@ class GroupCoordinator:
         self.config = config
         self.commits = 0
         """Number of committed offsets since the start."""
-        self.streams = MemberStreams()
+        self.streams = MemberStreams(config.group_streams_max)
         self.journal = observers.journal
         self._assignors = assignors
         self._image = controllers.image
@@ -170,6 +170,8 @@ class GroupCoordinator:
 
     def connect(self, group_id: str, member_id: str) -> MemberStream:
         """Take a connection for the member's newest one. `disconnect` must follow."""
+        check_group_id(group_id)
+        check_id("member id", member_id)
         return self.streams.connect(MemberKey(group_id, member_id))
 
     def disconnect(self, stream: MemberStream) -> None:
@@ -230,22 +232,39 @@ class GroupCoordinator:
     async def delete_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition]
     ) -> list[OffsetResult]:
-        """Delete committed offsets, a result each."""
+        """Delete committed offsets, a result each; a long request in parts."""
         await self._match(group_id)
         hosted = self._find(group_id)
-        decision = hosted.shard.delete_offsets(group_id, partitions)
-        with self.journal.because("its offsets were deleted on request"):
-            end = hosted.append(decision.records)
-        await self._committed(hosted, end, is_write=bool(decision.records))
-        return decision.results
+        results: list[OffsetResult] = []
+        end, is_write = 0, False
+        for first in range(0, len(partitions) or 1, PARTITIONS_PER_SLICE):
+            part = partitions[first : first + PARTITIONS_PER_SLICE]
+            decision = hosted.shard.delete_offsets(group_id, part, may_be_gone=bool(first))
+            with self.journal.because("its offsets were deleted on request"):
+                end = hosted.append(decision.records)
+            results += decision.results
+            is_write = is_write or bool(decision.records)
+            await asyncio.sleep(0)
+        await self._committed(hosted, end, is_write=is_write)
+        return results
 
     # Groups
 
     async def delete_group(self, group_id: str) -> None:
-        """Delete a group without members, and its offsets."""
+        """Delete a group without members, and its offsets; many in parts.
+
+        Raises `NonEmptyGroupError` also when a member joins between two parts: offsets of the
+        first ones are gone then.
+        """
         hosted = self._find(group_id)
-        with self.journal.because("it was deleted on request"):
-            end = hosted.append(hosted.shard.delete_group(group_id))
+        end = 0
+        for part in range(hosted.shard.offsets.count(group_id) // PARTITIONS_PER_SLICE + 1):
+            if part and not hosted.shard.exists(group_id):
+                break
+            with self.journal.because("it was deleted on request"):
+                records = hosted.shard.delete_group(group_id, limit=PARTITIONS_PER_SLICE)
+                end = hosted.append(records)
+            await asyncio.sleep(0)
         await self._committed(hosted, end, is_write=True)
 
     async def look_at(self, group_id: str, look: Callable[[GroupShard, str], T]) -> T:
@@ -381,6 +400,7 @@ class GroupCoordinator:
         return None if topic is None else partition_of(group_id, len(topic.partitions))
 
     def _find(self, group_id: str) -> HostedGroups:
+        check_group_id(group_id)  # before its hash, which takes a step for each character
         partition = self._partition_of(group_id)
         if partition is None:
             raise CoordinatorNotAvailableError(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tidelog.broker.coordinator.consumer_heartbeats import Reply
-from tidelog.core.errors import TidelogError
+from tidelog.core.errors import GroupMaxSizeReachedError, TidelogError
 
 
 class MemberKey(NamedTuple):
@@ -45,17 +45,26 @@ class MemberStream:
 
 
 class MemberStreams:
-    """The newest connection of each member."""
+    """The newest connection of each member, `streams_max` at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, streams_max: int) -> None:
+        self._max = streams_max
         self._by_member: dict[MemberKey, MemberStream] = {}
 
     def __len__(self) -> int:
         return len(self._by_member)
 
     def connect(self, key: MemberKey) -> MemberStream:
-        """Take a new connection for the member's; an older one ends."""
+        """Take a new connection for the member's; an older one ends.
+
+        Raises `GroupMaxSizeReachedError` when there are too many of others.
+        """
         older = self._by_member.get(key)
+        if older is None and len(self._by_member) >= self._max:
+            raise GroupMaxSizeReachedError(
+                f"this broker has {self._max} streams of members, its group.streams.max: close "
+                "members that are not needed, or have more brokers"
+            )
         if older is not None:
             older.is_replaced = True
             older.news.set()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
@@ -14,6 +15,7 @@ from tidelog.core.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     GroupIdNotFoundError,
+    InvalidRequestError,
     InvariantError,
     TidelogError,
 )
@@ -23,6 +25,13 @@ from tidelog.core.wire_errors import to_wire
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.node.handlers import group_codec as codec
+from tidelog.node.handlers.group_limits import (
+    DESCRIBED_BYTES_MAX,
+    check_groups,
+    check_partitions,
+    listed,
+    written,
+)
 from tidelog.node.handlers.group_stream import GroupStream
 from tidelog.node.handlers.reached import coordinator_of
 from tidelog.v1 import common_pb2
@@ -73,6 +82,7 @@ class CoordinatorHandler:
         """See `Coordinator.FindCoordinator`."""
         response = FindCoordinatorResponse()
         try:
+            check_groups(request.group_ids)
             if request.group_ids:
                 await self._require_topic()
         except TidelogError as error:
@@ -156,15 +166,17 @@ class CoordinatorHandler:
         """See `Coordinator.OffsetCommit`."""
         response = OffsetCommitResponse()
         try:
+            check_partitions(request.topics, "the commit")
+            offsets = await listed(codec.decode_offsets(request))
             results = await self._coordinator.commit(
-                request.group_id, codec.decode_committer(request), codec.decode_offsets(request)
+                request.group_id, codec.decode_committer(request), offsets
             )
         except InvariantError:
             raise
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:
-            response.topics.extend(codec.encode_outcomes(results))
+            await written(results, partial(codec.encode_outcomes, response))
         return response
 
     async def offset_fetch(
@@ -172,10 +184,11 @@ class CoordinatorHandler:
     ) -> OffsetFetchResponse:
         """See `Coordinator.OffsetFetch`."""
         response = OffsetFetchResponse()
-        committer = codec.decode_committer(request)
         try:
+            committer = codec.decode_committer(request)
             if request.topics:
-                partitions = codec.decode_partitions(request.topics)
+                check_partitions(request.topics, "the look-up")
+                partitions = await listed(codec.decode_partitions(request.topics))
                 results = await self._coordinator.fetch(request.group_id, committer, partitions)
             else:
                 results = await self._coordinator.fetch_all(
@@ -190,7 +203,7 @@ class CoordinatorHandler:
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:
-            response.topics.extend(codec.encode_fetched(results))
+            await written(results, partial(codec.encode_fetched, response))
         return response
 
     async def offset_delete(
@@ -199,15 +212,15 @@ class CoordinatorHandler:
         """See `Coordinator.OffsetDelete`."""
         response = OffsetDeleteResponse()
         try:
-            results = await self._coordinator.delete_offsets(
-                request.group_id, codec.decode_partitions(request.topics)
-            )
+            check_partitions(request.topics, "the deletion")
+            partitions = await listed(codec.decode_partitions(request.topics))
+            results = await self._coordinator.delete_offsets(request.group_id, partitions)
         except InvariantError:
             raise
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:
-            response.topics.extend(codec.encode_outcomes(results))
+            await written(results, partial(codec.encode_outcomes, response))
         return response
 
     # Groups
@@ -231,9 +244,13 @@ class CoordinatorHandler:
     ) -> DescribeGroupsResponse:
         """See `Coordinator.DescribeGroups`."""
         response = DescribeGroupsResponse()
+        if self._has_too_many(response, request.group_ids):
+            return response
+        size = 0
         async for group_id in in_turns(dict.fromkeys(request.group_ids)):
             described = DescribeGroupsResponse.Group(group_id=group_id)
             try:
+                _check_room(size)
                 found = await self._coordinator.look_at(group_id, codec.describe_group)
                 if found is None:
                     raise GroupIdNotFoundError(f"group {group_id!r} does not exist")
@@ -244,6 +261,7 @@ class CoordinatorHandler:
             except TidelogError as error:
                 self._refuse(described, error, group_id, call)
             response.groups.append(described)
+            size += described.ByteSize()
         return response
 
     async def delete_groups(
@@ -251,6 +269,8 @@ class CoordinatorHandler:
     ) -> DeleteGroupsResponse:
         """See `Coordinator.DeleteGroups`."""
         response = DeleteGroupsResponse()
+        if self._has_too_many(response, request.group_ids):
+            return response
         async for group_id in in_turns(dict.fromkeys(request.group_ids)):
             result = response.groups.add(group_id=group_id)
             try:
@@ -263,6 +283,17 @@ class CoordinatorHandler:
 
     # Refusals
 
+    def _has_too_many(
+        self, response: DescribeGroupsResponse | DeleteGroupsResponse, group_ids: Sequence[str]
+    ) -> bool:
+        """True if a request names too many groups, which the answer then says."""
+        try:
+            check_groups(group_ids)
+        except TidelogError as error:
+            response.error.CopyFrom(to_wire(error))
+            return True
+        return False
+
     def _refuse(self, response: Any, error: TidelogError, group_id: str, call: Call) -> None:
         """Put an error into an answer, which has `error` and `coordinator`."""
         response.error.CopyFrom(to_wire(error))
@@ -273,6 +304,13 @@ class CoordinatorHandler:
             hint = coordinator_of(group_id, self._image(), call.listener)
             if hint is not None:
                 response.coordinator.CopyFrom(hint)
+
+
+def _check_room(size: int) -> None:
+    if size >= DESCRIBED_BYTES_MAX:
+        raise InvalidRequestError(
+            f"the answer has {size} bytes without this group: describe fewer at a time"
+        )
 
 
 def new_offsets_topic(config: GroupConfig) -> NewTopic:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_group import ConsumerGroup
-from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
+from tidelog.broker.coordinator.consumer_heartbeats import ID_CHARACTERS_MAX, Heartbeat, Reply
 from tidelog.broker.coordinator.consumer_member import by_topic, one_by_one
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_shard import GroupShard
@@ -33,6 +34,7 @@ from tidelog.v1.coordinator_pb2 import (
     ListGroupsResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
@@ -40,6 +42,10 @@ from tidelog.v1.coordinator_records_pb2 import GroupValue
 
 TOPICS_MAX = 10_000
 """Maximum topics of a subscription."""
+TOPIC_CHARACTERS_MAX = 249
+"""Longest name of a topic, as controllers create them."""
+OWNED_MAX = 100_000
+"""Maximum partitions that a heartbeat names as owned."""
 
 
 def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heartbeat:
@@ -50,8 +56,15 @@ def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heart
             raise InvalidRequestError(
                 f"a subscription to {len(request.subscription.topics)} topics: at most {TOPICS_MAX}"
             )
+        longest = max(map(len, request.subscription.topics), default=0)
+        if longest > TOPIC_CHARACTERS_MAX:
+            raise InvalidRequestError(
+                f"a topic's name of {longest} characters: names have at most {TOPIC_CHARACTERS_MAX}"
+            )
         topics = frozenset(request.subscription.topics)
         pattern = request.subscription.pattern
+    if sum(len(topic.partitions) for topic in request.owned.topics) > OWNED_MAX:
+        raise InvalidRequestError(f"a member owns at most {OWNED_MAX} partitions")
     has_timeout = request.HasField("rebalance_timeout_ms")
     return Heartbeat(
         member_id=request.member_id,
@@ -96,16 +109,23 @@ def encode_reply(reply: Reply, config: GroupConfig) -> ConsumerGroupHeartbeatRes
 
 
 def decode_committer(request: OffsetCommitRequest | OffsetFetchRequest) -> Committer:
-    """Decode who commits."""
+    """Decode who commits. Raises `InvalidRequestError` for long names."""
+    for name in (request.member_id, getattr(request, "instance_id", "")):
+        if len(name) > ID_CHARACTERS_MAX:
+            raise InvalidRequestError(
+                f"a member's name of {len(name)} characters: send at most {ID_CHARACTERS_MAX}"
+            )
     if isinstance(request, OffsetFetchRequest):
         return Committer(request.member_id, request.member_epoch)
     instance_id = request.instance_id if request.HasField("instance_id") else None
     return Committer(request.member_id, request.member_epoch, instance_id, request.sequence)
 
 
-def decode_offsets(request: OffsetCommitRequest) -> list[tuple[TopicPartition, CommittedOffset]]:
+def decode_offsets(
+    request: OffsetCommitRequest,
+) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
     """Decode offsets to commit. Raises `InvalidRequestError`."""
-    return [
+    return (
         (
             TopicPartition(topic.topic, topic.topic_id, one.partition),
             CommittedOffset(
@@ -117,17 +137,17 @@ def decode_offsets(request: OffsetCommitRequest) -> list[tuple[TopicPartition, C
         for topic in request.topics
         if _is_named(topic.topic, topic.topic_id)
         for one in topic.partitions
-    ]
+    )
 
 
-def decode_partitions(topics: Iterable[OffsetFetchRequest.Topic]) -> list[TopicPartition]:
+def decode_partitions(topics: Iterable[OffsetFetchRequest.Topic]) -> Iterator[TopicPartition]:
     """Decode partitions. Raises `InvalidRequestError`."""
-    return [
+    return (
         TopicPartition(topic.topic, topic.topic_id, number)
         for topic in topics
         if _is_named(topic.topic, topic.topic_id)
         for number in topic.partitions
-    ]
+    )
 
 
 def _is_named(topic: str, topic_id: bytes) -> bool:
@@ -141,28 +161,29 @@ def _is_named(topic: str, topic_id: bytes) -> bool:
     return True
 
 
-def encode_outcomes(results: Sequence[OffsetResult]) -> Iterator[OffsetCommitResponse.Topic]:
-    """Encode the results of a commit or a deletion, in the order asked."""
-    for (topic, topic_id), of_topic in groupby(results, key=_topic_of):
-        yield OffsetCommitResponse.Topic(
-            topic=topic,
-            topic_id=topic_id,
-            partitions=[
-                OffsetCommitResponse.Partition(
-                    partition=one.partition.partition,
-                    error=None if one.error is None else to_wire(one.error),
-                )
-                for one in of_topic
-            ],
-        )
+def encode_outcomes(
+    response: OffsetCommitResponse | OffsetDeleteResponse, results: Sequence[OffsetResult]
+) -> None:
+    """Add results of a commit or a deletion to an answer, in the order asked."""
+    for (name, topic_id), of_topic in groupby(results, key=_topic_of):
+        topic = _topic_in(response, name, topic_id)
+        for one in of_topic:
+            error = None if one.error is None else to_wire(one.error)
+            topic.partitions.add(partition=one.partition.partition, error=error)
 
 
-def encode_fetched(results: Sequence[OffsetResult]) -> Iterator[OffsetFetchResponse.Topic]:
-    """Encode committed offsets, in the order asked."""
-    for (topic, topic_id), of_topic in groupby(results, key=_topic_of):
-        yield OffsetFetchResponse.Topic(
-            topic=topic, topic_id=topic_id, partitions=[_fetched(one) for one in of_topic]
-        )
+def encode_fetched(response: OffsetFetchResponse, results: Sequence[OffsetResult]) -> None:
+    """Add committed offsets to an answer, in the order asked."""
+    for (name, topic_id), of_topic in groupby(results, key=_topic_of):
+        _topic_in(response, name, topic_id).partitions.extend(map(_fetched, of_topic))
+
+
+def _topic_in(response: Any, name: str, topic_id: bytes) -> Any:  # of either kind
+    """Return the last topic of an answer if it is this one, else another one."""
+    last = response.topics[-1] if response.topics else None
+    if last is not None and (last.topic, last.topic_id) == (name, topic_id):
+        return last
+    return response.topics.add(topic=name, topic_id=topic_id)
 
 
 def _topic_of(result: OffsetResult) -> tuple[str, bytes]:

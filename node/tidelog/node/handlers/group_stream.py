@@ -47,12 +47,17 @@ class GroupStream:
     ) -> AsyncGenerator[ConsumerGroupHeartbeatResponse, None]:
         """Iterate over answers and pushes until the stream ends or the member has a newer one.
 
-        Raises `InvalidRequestError` when a request names another member than the first.
+        A member that may have no stream gets the error as its only answer. Raises
+        `InvalidRequestError` when a request names another member than the first.
         """
         first = await anext(requests, None)
         if first is None:
             return
-        stream = self._connect(first.group_id, first.member_id)
+        try:
+            stream = self._connect(first.group_id, first.member_id)
+        except TidelogError as error:
+            yield self._encode(error)
+            return
         reading = asyncio.create_task(self._read(first, requests, stream))
         reading.add_done_callback(lambda _: self._end(stream))
         try:
