@@ -302,10 +302,53 @@ def test_a_group_with_members_is_neither_reset_nor_deleted(
     filled.join("g", "t")
     done = run("groups", "reset-offsets", "g", "--topic", "t", "--to-latest", "--execute")
     assert (done.code, "has members" in done.stderr) == (1, True)
-    assert "1 members" in run("groups", "delete", "g").stderr
+    deleted = run("groups", "delete", "g", "--json")
+    assert deleted.code == 1
+    assert "1 members: stop them" in json.loads(deleted.stdout)["error"]
     (member,) = described(run)["members"]
     assert member["client_id"] == "hand"
     assert member["assignment"] == [{"topic": "t", "partition": one} for one in range(2)]
     assert member["target"] == member["assignment"]
     row = described(run)["offsets"][0]
     assert (row["committed"], row["member_id"]) == (None, member["member_id"])
+
+
+def test_offsets_of_a_subscribed_topic_stay(filled: CommandCluster, run: Run) -> None:
+    run("consume", "t", *ALL)
+    filled.join("g", "t")
+    done = run("groups", "delete-offsets", "g", "--topic", "t", "--json")
+    assert done.code == 1
+    errors = [json.loads(line)["error"] for line in done.stdout.splitlines()]
+    assert ["is subscribed to t" in one for one in errors] == [True, True]
+    assert committed(run) == {0: 5, 1: 5}
+    plain = run("groups", "delete-offsets", "g", "--topic", "t:0")
+    assert (plain.code, "stop its members first" in plain.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("describe", "nobody"),
+        ("delete", "nobody"),
+        ("delete-offsets", "nobody", "--topic", "t"),
+        ("reset-offsets", "nobody", "--all-topics", "--to-earliest", "--execute"),
+    ],
+)
+def test_a_group_that_nobody_knows_is_an_error_of_each_command(
+    filled: CommandCluster, run: Run, command: tuple[str, ...]
+) -> None:
+    done = run("groups", *command)
+    assert done.code == 1, done.stdout
+    assert "does not exist" in done.stderr or "no committed offsets" in done.stderr
+    assert json.loads(run("groups", "list", "--json").stdout) == {"groups": []}
+    del filled
+
+
+@pytest.mark.parametrize("group", ["", "x" * 250])
+def test_an_id_of_no_group_is_refused(filled: CommandCluster, run: Run, group: str) -> None:
+    for command in ("describe", "delete"):
+        done = run("groups", command, group)
+        assert (done.code, "group id" in done.stderr) == (1, True), command
+    done = run("consume", "t", "--group", group, "--timeout", "1")
+    assert done.code != 0
+    del filled
