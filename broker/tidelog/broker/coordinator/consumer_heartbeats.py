@@ -157,7 +157,7 @@ class ConsumerHeartbeats:
 
     def _confirmed(self, member: Member, request: Heartbeat) -> Member:
         if request.epoch == JOINING:
-            # It owns nothing, so there is nothing to let go of; what is still its is given again.
+            # It owns nothing, so there is nothing to let go of; what its target has is given again.
             return replace(member, assigned=member.assigned & member.target, revoking=NOTHING)
         if self._sessions.knows(member, request.version):
             return confirm(member, request.owned)

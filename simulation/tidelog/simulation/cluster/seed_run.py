@@ -6,14 +6,8 @@ It owns the story of a run and what its result holds; never what strikes or what
 from __future__ import annotations
 
 import asyncio
-import logging
-import traceback
-from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NoReturn
-
-import structlog
 
 from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
@@ -25,13 +19,11 @@ from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.faults import Faults
+from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
 from tidelog.simulation.cluster.simulation_config import draw_config
-from tidelog.simulation.engine.loop import NodeLoop
-from tidelog.simulation.engine.scheduler import SimulationError
 from tidelog.simulation.suites.findings import Findings, SeedResult
-from tidelog.simulation.suites.timeline import Timeline
 
 READY_S_MAX = 30.0
 CONTROL_S = 8.0
@@ -70,13 +62,13 @@ def run_seed(
     )
     workload = Workload(simulation, random.fork("workload"))
     story = _Story(simulation, workload, random, choice=choice if has_faults else "")
-    with _nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
+    with nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
             simulation.cluster.run(story.run())
         except (Violated, StoryOver):
             pass
         except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
-            findings.report(type(error).__name__, _error_text(error))
+            findings.report(type(error).__name__, error_text(error))
         finally:
             simulation.observer.finish()
             workload.write_pending()
@@ -190,36 +182,3 @@ class _Story:
     def _unended(self, invariant: str) -> Iterator[str]:
         if invariant == "I29":
             yield from self._workload.find_unfinished()
-
-
-def _error_text(error: Exception) -> str:
-    """The simulation's own errors say it all; of others one wants to know where."""
-    if isinstance(error, SimulationError):
-        return str(error)
-    return "".join(traceback.format_exception(error))
-
-
-@contextmanager
-def _nodes_logging_to(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
-    """Pass nodes' log lines to the timeline and to the port, if anyone reads them."""
-    if not timeline.is_kept and port is None:
-        yield
-        return
-
-    def note_event(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
-        loop = asyncio._get_running_loop()  # noqa: SLF001
-        who = loop.name if isinstance(loop, NodeLoop) else "?"
-        if port is not None:
-            port.hear(who, event)
-        what = " ".join(f"{key}={value}" for key, value in event.items() if key != "event")
-        timeline.note(who, f"{event['event']} {what}")
-        raise structlog.DropEvent
-
-    before = structlog.get_config()
-    structlog.configure(
-        processors=[note_event], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
-    )
-    try:
-        yield
-    finally:
-        structlog.configure(**before)

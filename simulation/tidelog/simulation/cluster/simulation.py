@@ -46,6 +46,7 @@ class ClusterSimulation:
         config: ClusterSimulationConfig,
         findings: Findings,
         timeline_sink: Callable[[str], None] | None,
+        limits: SchedulerLimits = LIMITS,
     ) -> None:
         self.config = config
         self.findings = findings
@@ -57,7 +58,7 @@ class ClusterSimulation:
                 broker_ids=config.broker_ids,
                 configure=config.configure,
                 is_expected=_is_expected,
-                limits=LIMITS,
+                limits=limits,
             ),
         )
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)

@@ -23,6 +23,7 @@ class SimClock:
         self._base_virtual_s = now_s()
         self._base_local_s = self._base_virtual_s + offset_s
         self._rate = rate
+        self._wall_epoch_s: float = WALL_EPOCH_S
 
     def monotonic_s(self) -> float:
         """The node's own time, in seconds."""
@@ -34,11 +35,15 @@ class SimClock:
 
     def wall_ms(self) -> int:
         """Milliseconds since the Unix epoch, as this node believes."""
-        return int((WALL_EPOCH_S + self.monotonic_s()) * 1000)
+        return int((self._wall_epoch_s + self.monotonic_s()) * 1000)
 
     def to_virtual_s(self, local_s: float) -> float:
         """The virtual time at which this clock shows `local_s`, if its rate stays as it is."""
         return self._base_virtual_s + (local_s - self._base_local_s) / self._rate
+
+    def leap_wall(self, seconds: float) -> None:
+        """Set the wall clock ahead, as a correction does; durations do not notice."""
+        self._wall_epoch_s += seconds
 
     def set_rate(self, rate: float) -> None:
         """Local seconds per virtual second from now on; the clock does not jump."""

@@ -186,6 +186,13 @@ class SimNetwork:
         for connection in list(self._connections.values()):
             connection.break_if_lossy()
 
+    def reset(self, one: str, other: str) -> None:
+        """Break all connections between two hosts at once, as a proxy that is switched off does."""
+        self.scheduler.trace.record(self.scheduler.now_s, "reset", one, other)
+        for connection in list(self._connections.values()):
+            if {end.name for end in connection.ends} == {one, other}:
+                connection.break_now()
+
     def is_cut(self, source: Host, target: Host) -> bool:
         """True if messages of `source` to `target` are lost now."""
         return (source.name, target.name) in self._cut_links
@@ -328,11 +335,22 @@ class Connection:
         if first.is_off or second.is_off:
             return
         if not self._network.is_cut(second, first):
-            self._network.forget(self)
-            for end in self.ends:
-                self._network.scheduler.deliver(
-                    end.loop, partial(self._broken, end), delay_s=self._network.latency_s()
-                )
+            self._notify_ends()
+
+    def break_now(self) -> None:
+        """Lose what is on the way; each end hears of the break, on its own time."""
+        self._is_lossy = True
+        for on_the_way in self._on_the_way:
+            while on_the_way:
+                on_the_way.pop().cancel()
+        self._notify_ends()
+
+    def _notify_ends(self) -> None:
+        self._network.forget(self)
+        for end in self.ends:
+            self._network.scheduler.deliver(
+                end.loop, partial(self._broken, end), delay_s=self._network.latency_s()
+            )
 
     def _broken(self, end: Host) -> None:
         self._network.forget(self)

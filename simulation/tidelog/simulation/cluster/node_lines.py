@@ -1,0 +1,50 @@
+"""Words of a run, for people: log lines of nodes in its timeline, and the text of what ended it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import structlog
+
+from tidelog.simulation.cluster.cluster_port import SimClusterPort
+from tidelog.simulation.engine.loop import NodeLoop
+from tidelog.simulation.engine.scheduler import SimulationError
+from tidelog.simulation.suites.timeline import Timeline
+
+
+def error_text(error: Exception) -> str:
+    """The simulation's own errors say it all; of others one wants to know where."""
+    if isinstance(error, SimulationError):
+        return str(error)
+    return "".join(traceback.format_exception(error))
+
+
+@contextmanager
+def nodes_logging_to(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
+    """Pass nodes' log lines to the timeline and to the port, if anyone reads them."""
+    if not timeline.is_kept and port is None:
+        yield
+        return
+
+    def note_event(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
+        loop = asyncio._get_running_loop()  # noqa: SLF001
+        who = loop.name if isinstance(loop, NodeLoop) else "?"
+        if port is not None:
+            port.hear(who, event)
+        what = " ".join(f"{key}={value}" for key, value in event.items() if key != "event")
+        timeline.note(who, f"{event['event']} {what}")
+        raise structlog.DropEvent
+
+    before = structlog.get_config()
+    structlog.configure(
+        processors=[note_event], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
+    )
+    try:
+        yield
+    finally:
+        structlog.configure(**before)

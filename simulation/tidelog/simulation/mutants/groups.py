@@ -1,0 +1,22 @@
+"""Mutants of the groups suite, by name."""
+
+from __future__ import annotations
+
+from tidelog.simulation.mutants import groups_coordinator, groups_members
+from tidelog.simulation.mutants.mutant import Mutant
+
+ALL: dict[str, Mutant] = {
+    mutant.name: mutant
+    for module in (groups_coordinator, groups_members)
+    for mutant in vars(module).values()
+    if isinstance(mutant, Mutant)
+}
+
+UNSEEN: frozenset[str] = frozenset()
+"""Not noticed by every hundred seeds. Hunted when asked for.
+
+docs/MUTANTS.md says what it would take.
+"""
+
+MUTANTS: dict[str, Mutant] = {name: mutant for name, mutant in ALL.items() if name not in UNSEEN}
+"""Those that any hundred seeds must catch."""
