@@ -24,6 +24,7 @@ from tests.client.real_cluster import ADDRESSES, RealCluster, encoded, started
 from tests.node.group_calls import GroupCalls
 
 from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.client import TopicPartition
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
@@ -319,6 +320,28 @@ async def test_a_topic_made_again_is_read_from_its_start(cluster: RealCluster) -
         topic = await cluster.create("orders", partitions=1)
         await topic.partitions[0].append(encoded([b"x"]))
         assert places(await read(reader, 1)) == {(0, 0)}
+
+
+async def test_a_topic_made_again_is_read_by_one_that_knew_the_old_one(
+    cluster: RealCluster,
+) -> None:
+    """The coordinator's assignment is newer than the metadata of one that did not read it."""
+    await cluster.create("other", partitions=1)
+    async with consumer(cluster) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        await reader.subscribe(["other"])
+        while reader.assignment() != {TopicPartition("other", 0)}:
+            await reader.getmany(timeout_ms=100)
+        await cluster.delete("orders")
+        topic = await cluster.create("orders", partitions=1)
+        await topic.partitions[0].append(encoded([b"x"]))
+        async with consumer(cluster) as another:
+            await another.subscribe(["orders"])
+            assert places(await read(another, 1)) == {(0, 0)}
+        await topic.partitions[0].append(encoded([b"y"]))
+        await reader.subscribe(["orders"])
+        assert places(await read(reader, 1)) == {(0, 1)}
 
 
 async def test_partitions_that_come_while_the_coordinator_is_down_are_read_later(

@@ -394,7 +394,9 @@ class Fetcher:
             position.pause_until(self._clock.monotonic_ms() + delay_ms)
             self._routing.request_refresh()
         elif position.is_fixed:
-            # The group assigns the new topic's partitions, to whom it will.
+            # The group assigns the new topic's partitions, to whom it will; or it has, and this
+            # client's metadata is of before.
+            self._routing.request_refresh()
             position.pause_until(self._clock.monotonic_ms() + self._config.backoff.max_ms)
         elif self._config.reset is not None:
             position.seek_to(self._config.reset)

@@ -168,8 +168,9 @@ class MemberProcess(RebalanceListener):
 
     async def _work(self) -> None:
         stuck_s, self.stuck_s = self.stuck_s, 0.0
-        if self._in_hand or stuck_s:
-            await asyncio.sleep(stuck_s + self._random.uniform(0.0, self.plan.work_s_max))
+        work_s = stuck_s + self._random.uniform(0.0, self.plan.work_s_max)
+        if work_s and (self._in_hand or stuck_s):
+            await asyncio.sleep(work_s)
 
     async def _commit(self) -> None:
         self._finish()

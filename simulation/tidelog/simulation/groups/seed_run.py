@@ -29,7 +29,7 @@ from tidelog.simulation.suites.findings import Findings, SeedResult
 STORM = "storm"
 READY_S_MAX = 30.0
 CONTROL_S = 4.0
-"""Time between two changes of a run without faults."""
+"""Time that each member of a run without faults reads."""
 CALM_S = 30.0
 """Liveness: at rest within this, two sessions and two rebalance timeouts."""
 LOOK_EVERY_S = 0.2
@@ -112,9 +112,10 @@ class _Story:
             return
         watching = asyncio.create_task(base.watch(), name="watch")
         await self._simulation.traffic.begin()
-        for plan in self._simulation.config.members[: self._simulation.config.members_at_start]:
-            self._simulation.start_member(plan)
+        config = self._simulation.config
         if self._has_faults:
+            for plan in config.members[: config.members_at_start]:
+                self._simulation.start_member(plan)
             await asyncio.sleep(self._random.uniform(0.2, 3.0))
             await self._faults.strike_until(base.now_s + base.config.storm_s)
             await self._faults.heal()
@@ -126,12 +127,16 @@ class _Story:
         await asyncio.gather(watching, return_exceptions=True)
 
     async def _change_in_order(self) -> None:
-        """The control: a member comes, another one goes."""
+        """The control: a member goes, then another one comes, and none works on its records."""
         simulation = self._simulation
+        first, second = (
+            replace(one, work_s_max=0.0, instance_id=None) for one in simulation.config.members[:2]
+        )
+        member = simulation.start_member(first)
         await asyncio.sleep(CONTROL_S)
-        simulation.start_member(simulation.free_plans()[0])
+        await simulation.close_member(member)
+        simulation.start_member(second)
         await asyncio.sleep(CONTROL_S)
-        await simulation.close_member(next(iter(simulation.members.values())))
 
     async def _calm_down(self) -> None:
         simulation = self._simulation
