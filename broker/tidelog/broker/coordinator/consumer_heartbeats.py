@@ -159,7 +159,7 @@ class ConsumerHeartbeats:
         if request.epoch == JOINING:
             # It owns nothing, so there is nothing to let go of; what its target has is given again.
             return replace(member, assigned=member.assigned & member.target, revoking=NOTHING)
-        if self._sessions.knows(member, request.version):
+        if self._sessions.confirms(member, request.version):
             return confirm(member, request.owned)
         return member
 

@@ -123,6 +123,13 @@ class ConsumerSessions:
             and session.offered == member.assigned
         )
 
+    def confirms(self, member: Member, version: int) -> bool:
+        """True if a request of this version may say that the member has let go of partitions.
+
+        One that was written before it heard of its newest assignment says nothing about that.
+        """
+        return self.knows(member, version)
+
     def fence(self, member_id: str) -> None:
         """Refuse the member until it joins again; its session runs out meanwhile."""
         session = self._by_member[member_id]

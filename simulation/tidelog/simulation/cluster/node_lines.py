@@ -48,3 +48,28 @@ def nodes_logging_to(timeline: Timeline, port: SimClusterPort | None) -> Iterato
         yield
     finally:
         structlog.configure(**before)
+
+
+class _ClientLines(logging.Handler):
+    def __init__(self, timeline: Timeline) -> None:
+        super().__init__()
+        self._timeline = timeline
+
+    def emit(self, record: logging.LogRecord) -> None:
+        loop = asyncio._get_running_loop()  # noqa: SLF001
+        who = loop.name if isinstance(loop, NodeLoop) else "?"
+        self._timeline.note(who, record.getMessage())
+
+
+@contextmanager
+def clients_logging_to(timeline: Timeline) -> Iterator[None]:
+    """Pass the clients' log lines to the timeline alone; silent if nobody reads it."""
+    logger = logging.getLogger("tidelog.client")
+    handler = _ClientLines(timeline) if timeline.is_kept else logging.NullHandler()
+    propagates, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates

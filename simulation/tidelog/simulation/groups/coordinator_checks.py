@@ -19,6 +19,7 @@ from tidelog.broker.coordinator.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.consumer_member import AWAY, PartitionId
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_shard import GroupShard
+from tidelog.broker.coordinator.offsets import CommittedOffset
 from tidelog.broker.coordinator.runtime import Hosted, Status
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import broker_of, held_by, log_of
@@ -53,6 +54,9 @@ class Watched:
     is_committed: bool = False
     looks: int = 0
     rebalances: dict[str, int] = field(default_factory=dict)
+    offsets: dict[tuple[str, PartitionId], tuple[str, CommittedOffset]] = field(
+        default_factory=dict
+    )
 
 
 class Known(NamedTuple):
@@ -60,10 +64,6 @@ class Known(NamedTuple):
 
     leader_epoch: int
     value: int
-    partition: int = -1
-    """Partition of the internal topic."""
-    committed_ms: int = 0
-    topic: str = ""
 
 
 def coordinator_of(machine: Machine) -> GroupCoordinator | None:
@@ -156,13 +156,14 @@ class CoordinatorChecks:
             self._on_append(watched)
         watched.is_committed = is_committed
         if is_committed:
-            self._on_commit(hosted, watched.machine)
+            self._on_commit(hosted)
 
     def _on_append(self, watched: Watched) -> None:
         shard, replayed = watched.hosted.shard, watched.replayed
         for live in shard.groups.values():
             self._check_holders(live.state)
             self._note_causes(watched, live.state)
+        self._check_gone(watched)
         replayed.read_on(watched.hosted.end_offset)
         if replayed.end < watched.hosted.end_offset:
             self._report("replay", f"the log ends at {replayed.end}, not {watched.end_offset}")
@@ -207,7 +208,7 @@ class CoordinatorChecks:
 
     # What was committed stays
 
-    def _on_commit(self, hosted: Hosted[GroupShard], machine: Machine) -> None:
+    def _on_commit(self, hosted: Hosted[GroupShard]) -> None:
         leader_epoch = hosted.leadership.leader_epoch
         for name, live in hosted.shard.groups.items():
             group = live.state
@@ -225,49 +226,47 @@ class CoordinatorChecks:
                 ):
                     self._member_epochs[key] = of_member
         self._check_offsets(hosted)
-        self._check_gone(hosted, machine.clock.wall_ms())
 
     def _check_offsets(self, hosted: Hosted[GroupShard]) -> None:
         leader_epoch = hosted.leadership.leader_epoch
         for name, offsets in hosted.shard.offsets._by_group.items():  # noqa: SLF001
             for partition, (topic, committed) in offsets.items():
                 key = (name, partition)
-                now = Known(
-                    leader_epoch,
-                    committed.offset,
-                    hosted.partition,
-                    committed.committed_ms,
-                    topic,
-                )
+                now = Known(leader_epoch, committed.offset)
                 what = f"offset of {topic}-{partition[1]}, group {name}"
                 if self._is_later(self._offsets.get(key), now, what, invariant="I25"):
                     self._offsets[key] = now
 
-    def _check_gone(self, hosted: Hosted[GroupShard], now_ms: int) -> None:
+    def _check_gone(self, watched: Watched) -> None:
         """Offsets may go when they have expired, or their topic is gone."""
-        by_group = hosted.shard.offsets._by_group  # noqa: SLF001
-        for key, known in list(self._offsets.items()):
-            group_id, partition = key
-            is_here = partition in by_group.get(group_id, {})
-            is_older = hosted.leadership.leader_epoch < known.leader_epoch
-            if is_here or is_older or known.partition != hosted.partition:
+        shard = watched.hosted.shard
+        offsets = {
+            (group_id, partition): held
+            for group_id, of_group in shard.offsets._by_group.items()  # noqa: SLF001
+            for partition, held in of_group.items()
+        }
+        before, watched.offsets = watched.offsets, offsets
+        now_ms = watched.machine.clock.wall_ms()
+        for key, (topic, committed) in before.items():
+            if key in offsets:
                 continue
-            del self._offsets[key]
+            group_id, partition = key
+            self._offsets.pop(key, None)
             self._on_gone(group_id, partition)
-            if not self._may_go(group_id, partition[0]):
-                why = self._why_kept(hosted.shard, group_id, known, now_ms)
-                if why is not None:
-                    what = f"{partition[0].hex()}-{partition[1]}, group {group_id}"
-                    self._report("I25", f"the offset of {what} is gone: {why}")
-                self._count("offsets_expired")
+            if self._may_go(group_id, partition[0]):
+                continue
+            why = self._why_kept(shard, group_id, topic, now_ms - committed.committed_ms)
+            if why is not None:
+                what = f"{topic}-{partition[1]}, group {group_id}"
+                self._report("I25", f"the offset of {what} is gone: {why}")
+            self._count("offsets_expired")
 
-    def _why_kept(self, shard: GroupShard, group_id: str, known: Known, now_ms: int) -> str | None:
+    def _why_kept(self, shard: GroupShard, group_id: str, topic: str, age_ms: int) -> str | None:
         live = shard.groups.get(group_id)
-        if live is not None and known.topic in live.state.topics:
+        if live is not None and topic in live.state.topics:
             return "the group is subscribed to the topic"
-        since_ms = max(known.committed_ms, 0 if live is None else live.state.changed_ms)
-        if now_ms - since_ms < self._retention_ms:
-            return f"{now_ms - since_ms} ms after it was used"
+        if age_ms < self._retention_ms:
+            return f"it was committed {age_ms} ms ago"
         return None
 
     def _is_later(

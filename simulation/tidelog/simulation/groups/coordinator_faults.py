@@ -21,6 +21,8 @@ FROZEN_S = Span(0.2, 6.0)
 STALLED_S = Span(0.5, 6.0)
 SLOW_SYNC_S = Span(0.02, 1.0)
 WEATHER_S = Span(0.5, 4.0)
+ZOMBIE_S = Span(0.5, 3.0)
+"""Time beyond a session for which a deposed coordinator is reached by its members."""
 COORDINATOR_SHARE = 0.7
 """Share of the strikes at nodes that strike the group's coordinator."""
 SPANS: Mapping[str, Span] = {"coordinator_stalled": STALLED_S}
@@ -38,6 +40,7 @@ class CoordinatorFaults:
             Kind("coordinator_stop", self._stop),
             Kind("coordinator_pause", self._pause, weight=2),
             Kind("coordinator_isolate", self._isolate, weight=2),
+            Kind("coordinator_zombie", self._zombie, weight=2),
             Kind("coordinator_deaf", self._deaf),
             Kind("coordinator_stall", self._stall, weight=2),
             Kind("coordinator_move", self._move, weight=2),
@@ -72,6 +75,26 @@ class CoordinatorFaults:
         if self._actions.happens(0.3):
             lasts_s += self._simulation.config.session_s
         await self._actions.cut(links, lasts_s, lasts_s)
+
+    async def _zombie(self) -> None:
+        """The coordinator is cut from the other nodes for longer than any session.
+
+        Its members reach it all along; one that comes meanwhile finds the next coordinator.
+        """
+        victim = self._simulation.coordinator_node()
+        if victim is None:
+            return
+        self._actions.count("coordinator_zombie", f"node {victim}")
+        links = self._actions.links_between([victim], self._actions.others(victim))
+        self._actions.cut_now(links)
+        is_led = await self._actions.until(
+            lambda: self._simulation.coordinator_node() not in (None, victim), within_s=8.0
+        )
+        free = self._simulation.free_plans()
+        if is_led and free:
+            self._simulation.start_member(self._actions.one_of(free))
+        await asyncio.sleep(self._simulation.config.session_s + ZOMBIE_S.draw(self._actions.random))
+        self._actions.mend(links)
 
     async def _deaf(self) -> None:
         """Hears no member, or none hears it."""

@@ -18,7 +18,7 @@ from tidelog.simulation.groups.member_faults import MemberFaults, MembersAct
 from tidelog.simulation.groups.simulation import GroupsSimulation
 from tidelog.simulation.groups.topic_faults import TopicFaults
 
-PLAN = Plan(kinds_min=3, kinds_max=9, gap=Span(0.1, 1.5))
+PLAN = Plan(kinds_min=3, kinds_max=9, gap=Span(0.05, 1.2))
 GAP_OF_DEFAULT_TIMES = Span(1.0, 8.0)
 ENDLESS_PROBABILITY = 0.3
 MEMBERS_MIN = 1

@@ -25,6 +25,7 @@ STUCK_POLLS = Span(0.3, 1.8)
 """Work on one call's records, in max_poll_interval_ms."""
 DOWN_S = Span(0.05, 4.0)
 HELD_MAX = 3
+PATIENCE_S = 3.0
 SPANS: Mapping[str, Span] = {
     "member_silent": Span(SILENT_SESSIONS.low * 45.0, SILENT_SESSIONS.high * 45.0),
     "member_cut_short": SHORT_S,
@@ -120,8 +121,14 @@ class MemberFaults:
         self._count("member_stuck", member)
         polls = STUCK_POLLS.draw(self._actions.random)
         member.stuck_s = polls * member.plan.max_poll_interval_ms / 1000
-        if polls > 1:
-            self._simulation.base.count_event("stuck_beyond_max_poll")
+        if polls < 1:
+            return
+        self._simulation.base.count_event("stuck_beyond_max_poll")
+        if self._actions.happens(0.5):
+            # It says that it leaves, and is heard when it is back.
+            late = self._network.hold_calls(member.name, "ConsumerGroupHeartbeat", most=1)
+            await asyncio.sleep(member.stuck_s + LATE_S.draw(self._actions.random))
+            self._network.deliver_late(late)
 
     async def _resubscribe(self) -> None:
         member = self._draw()
@@ -203,13 +210,16 @@ class MemberFaults:
         self._count("member_crossing", member)
         link = (member.name, self._actions.host(coordinator))
         self._network.clog(*link)
-        for _ in range(self._actions.random.randrange(1, 4)):
-            others = [one for one in self._running() if one is not member]
-            if others and self._actions.happens(0.5):
-                self._simulation.kill_member(self._actions.one_of(others))
-            else:
-                await self._start()
-            await self._actions.last(0.05, 1.2)
+        membership = member.membership
+        owned = membership.owned
+        others = [one for one in self._running() if one is not member]
+        if others:
+            self._simulation.kill_member(self._actions.one_of(others))
+        await self._actions.until(lambda: membership.owned > owned, within_s=PATIENCE_S)
+        await self._actions.last(0.0, 0.3)
+        version = membership.offer.version
+        await self._start()
+        await self._actions.until(lambda: membership.offer.version != version, within_s=PATIENCE_S)
         self._network.unclog(*link)
 
     # Calls

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.chaos.faults.drawer import Span
 from tidelog.client import Consumer, RebalanceListener, TopicPartition
 from tidelog.client.errors import CommitFailedError, TidelogError
 from tidelog.client.groups.membership import Membership
@@ -25,7 +26,10 @@ POLL_MS = 400
 AFTER_ERROR_S = 0.2
 CLOSE_MS = 8_000
 SLOW_LISTENER_PROBABILITY = 0.15
-SLOW_LISTENER_S = 1.5
+SLOW_LISTENER_S = Span(0.0, 1.5)
+STUCK_LISTENER_PROBABILITY = 0.2
+"""Share of the slow listeners that take about as long as a member has to let go."""
+STUCK_LISTENER_POLLS = Span(0.5, 1.6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class MemberProcess(RebalanceListener):
         self.name = f"{plan.name}.{number}"
         self.topics = list(topics)
         self.assigned_at: dict[TopicPartition, int] = {}
-        self.is_closing = self.is_over = self.is_excused = False
+        self.is_closing = self.is_over = self.is_excused = self.is_busy = False
         self.stuck_s = 0.0
         """Time that the application works on what it gets next."""
         base = self._base = parts.base
@@ -170,7 +174,9 @@ class MemberProcess(RebalanceListener):
         stuck_s, self.stuck_s = self.stuck_s, 0.0
         work_s = stuck_s + self._random.uniform(0.0, self.plan.work_s_max)
         if work_s and (self._in_hand or stuck_s):
+            self.is_busy = stuck_s > 0
             await asyncio.sleep(work_s)
+            self.is_busy = False
 
     async def _commit(self) -> None:
         self._finish()
@@ -248,8 +254,15 @@ class MemberProcess(RebalanceListener):
             self.assigned_at.pop(tp, None)
 
     async def _dawdle(self) -> None:
-        if self._random.random() < SLOW_LISTENER_PROBABILITY:
-            await asyncio.sleep(self._random.uniform(0.0, SLOW_LISTENER_S))
+        if self._random.random() >= SLOW_LISTENER_PROBABILITY:
+            return
+        lasts_s = SLOW_LISTENER_S.draw(self._random)
+        if self._random.random() < STUCK_LISTENER_PROBABILITY and not self.is_closing:
+            polls = STUCK_LISTENER_POLLS.draw(self._random)
+            lasts_s = polls * self.plan.max_poll_interval_ms / 1000
+        self.is_busy = True
+        await asyncio.sleep(lasts_s)
+        self.is_busy = False
 
     def _note(self, what: str) -> None:
         self._base.note(self.name, what)

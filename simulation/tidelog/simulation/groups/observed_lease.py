@@ -69,6 +69,11 @@ class ObservedLease:
         if self.broken_s is None:
             self.broken_s = self._now_s()
 
+    @property
+    def age_s(self) -> float:
+        """Age of the newest request that was answered."""
+        return self._now_s() - (self._answered_s or 0.0)
+
     def why_over(self) -> str | None:
         """Say why the member owns nothing now; None: it may own what it was given."""
         now_s = self._now_s() - SLACK_S

@@ -33,6 +33,11 @@ def find_restless(simulation: GroupsSimulation) -> Iterator[str]:
     for member_id, member in group.members.items():
         if member_id not in present or member.epoch == AWAY:
             yield f"member {member.client_id} is gone, and has not expired"
+    for process in simulation.members.values():
+        if process.is_busy or process.stuck_s:
+            yield f"{process.name} is busy for long"
+        if process.lease.age_s > 2 * simulation.config.heartbeat_s:
+            yield f"{process.name} is answered late"
     yield from _unowned(simulation)
     yield from _unhandled(simulation)
 

@@ -17,7 +17,11 @@ from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.fault_actions import FaultActions
-from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to
+from tidelog.simulation.cluster.node_lines import (
+    clients_logging_to,
+    error_text,
+    nodes_logging_to,
+)
 from tidelog.simulation.cluster.simulation import Violated
 from tidelog.simulation.groups.coverage import COVERAGE
 from tidelog.simulation.groups.faults import Faults
@@ -63,7 +67,7 @@ def run_seed(
     )
     base = simulation.base
     story = _Story(simulation, random, has_faults=has_faults)
-    with nodes_logging_to(base.timeline, None):
+    with nodes_logging_to(base.timeline, None), clients_logging_to(base.timeline):
         try:
             base.cluster.run(story.run())
         except Violated:

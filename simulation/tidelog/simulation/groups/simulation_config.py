@@ -79,6 +79,11 @@ class GroupsConfig:
         return self.groups.group_consumer_session_timeout_ms / 1000
 
     @property
+    def heartbeat_s(self) -> float:
+        """Interval of members' heartbeats."""
+        return self.groups.group_consumer_heartbeat_interval_ms / 1000
+
+    @property
     def max_poll_s(self) -> float:
         """Longest max_poll_interval_ms, and rebalance timeout, of a member."""
         return max(one.max_poll_interval_ms for one in self.members) / 1000
@@ -104,7 +109,7 @@ def draw_config(seed: int, random: SeededRandom) -> GroupsConfig:
             session_timeout_ms=session_timeout_ms,
             heartbeat_interval_ms=session_timeout_ms // random.randrange(3, 6),
             sync_latency_s_max=random.uniform(0.0005, 0.005),
-            storm_s=100.0 if are_times_default else random.uniform(10, 16),
+            storm_s=100.0 if are_times_default else random.uniform(12, 22),
             groups=groups,
         ),
         members=_draw_members(random, are_times_default=are_times_default),

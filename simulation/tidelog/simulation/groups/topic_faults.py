@@ -34,8 +34,7 @@ class TopicFaults:
         self.kinds: list[Kind[MembersAct]] = [
             Kind("topic_grow", self._grow),
             Kind("topic_renew", self._renew, weight=2),
-            Kind("tool_commit", self._tool_commit),
-            Kind("tool_delete", self._tool_delete),
+            Kind("tool", self._use_tool),
             Kind("clock_leap", self._leap),
         ]
 
@@ -66,8 +65,11 @@ class TopicFaults:
         for machine in self._simulation.base.cluster.machines.values():
             machine.clock.leap_wall(LEAP_S)
 
+    async def _use_tool(self) -> None:
+        """A tool commits for a group without members, or deletes that."""
+        await (self._tool_delete if self._actions.happens(0.3) else self._tool_commit)()
+
     async def _tool_commit(self) -> None:
-        """A tool commits for a group without members."""
         self._actions.count("tool_commit")
         if self._tool is None:
             ports = self._simulation.base.client_ports("tool")
