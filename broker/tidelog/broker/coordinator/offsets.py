@@ -143,7 +143,7 @@ class CommittedOffsets:
         decision = Decision([], [])
         held = self._by_group.get(group_id, {})
         room = offsets_max - len(held)
-        resolver = _Resolver(topics)
+        resolver = Resolver(topics)
         bytes_room = bytes_max - self.state_bytes
         for asked, committed in offsets:
             try:
@@ -192,7 +192,7 @@ class CommittedOffsets:
         subscribed: Container[str],
     ) -> Decision:
         """Delete offsets, but those of topics in `subscribed` (KIP-496)."""
-        decision, resolver = Decision([], []), _Resolver(topics)
+        decision, resolver = Decision([], []), Resolver(topics)
         for asked in partitions:
             try:
                 found = self._deletable(group_id, asked, resolver, subscribed)
@@ -207,7 +207,7 @@ class CommittedOffsets:
         self,
         group_id: str,
         asked: TopicPartition,
-        resolver: _Resolver,
+        resolver: Resolver,
         subscribed: Container[str],
     ) -> TopicPartition:
         found = resolver.resolve(asked)
@@ -302,10 +302,10 @@ class CommittedOffsets:
         self, group_id: str, partitions: Iterable[TopicPartition], topics: Topics
     ) -> list[OffsetResult]:
         """Read offsets; one that was not committed is -1, without an error, as in Kafka."""
-        resolver = _Resolver(topics)
+        resolver = Resolver(topics)
         return [self._fetch_one(group_id, asked, resolver) for asked in partitions]
 
-    def _fetch_one(self, group_id: str, asked: TopicPartition, resolver: _Resolver) -> OffsetResult:
+    def _fetch_one(self, group_id: str, asked: TopicPartition, resolver: Resolver) -> OffsetResult:
         try:
             found = resolver.resolve(asked)
         except KafkaError as error:
@@ -333,7 +333,7 @@ class CommittedOffsets:
                 yield OffsetResult(TopicPartition(topic, topic_id, partition), committed)
 
 
-class _Resolver:
+class Resolver:
     """Partitions of one request under their full names; each topic is looked up once."""
 
     def __init__(self, topics: Topics) -> None:

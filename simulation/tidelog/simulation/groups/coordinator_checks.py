@@ -263,7 +263,7 @@ class CoordinatorChecks:
 
     def _why_kept(self, shard: GroupShard, group_id: str, topic: str, age_ms: int) -> str | None:
         live = shard.groups.get(group_id)
-        if live is not None and topic in live.state.topics:
+        if live is not None and topic in live.topics:
             return "the group is subscribed to the topic"
         if age_ms < self._retention_ms:
             return f"it was committed {age_ms} ms ago"

@@ -48,6 +48,21 @@ class NoTopics:
         del topic_id
         return 0
 
+    def matching(self, pattern: str) -> frozenset[str]:
+        """See `Topics`."""
+        del pattern
+        return frozenset()
+
+    def digest(self, topic: str) -> int:
+        """See `Topics`."""
+        del topic
+        return 0
+
+    @property
+    def revision(self) -> object:
+        """See `Topics`: they never change."""
+        return None
+
 
 class ReplayedLog:
     """Records of one partition's log on one disk, as far as they were read, and their state."""
@@ -109,8 +124,9 @@ def state_of(shard: GroupShard) -> dict[str, Any]:  # by group, of whatever kind
     groups: dict[str, Any] = {
         name: (live.state.state, live.state.members) for name, live in shard.groups.items()
     }
+    classic = {name: live.state.recorded for name, live in shard.classic.by_id.items()}
     offsets = shard.offsets._by_group  # noqa: SLF001
-    return {"groups": groups, "offsets": offsets}
+    return {"groups": groups, "classic groups": classic, "offsets": offsets}
 
 
 def difference(one: GroupShard, other: GroupShard) -> str | None:

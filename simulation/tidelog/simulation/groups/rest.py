@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from tidelog.broker.coordinator.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.consumer_member import AWAY
+from tidelog.broker.coordinator.group_states import state_of
 from tidelog.client import TopicPartition
-from tidelog.node.handlers.group_codec import state_of
 from tidelog.simulation.groups.simulation import GroupsSimulation
 
 MOST_APART = 1

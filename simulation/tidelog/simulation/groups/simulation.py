@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.group_key import partition_of
-from tidelog.broker.coordinator.group_shard import LiveGroup
 from tidelog.core.chance import SeededRandom, shuffled
 from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.simulation.cluster.cluster import Machine

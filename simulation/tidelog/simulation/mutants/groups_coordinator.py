@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tidelog.broker.coordinator import consumer_group, consumer_member, offsets
+from tidelog.broker.coordinator import consumer_group, consumer_member
+from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_group import ConsumerGroup
+from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.consumer_member import Member, PartitionId
 from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
-from tidelog.broker.coordinator.group_shard import Committer, GroupShard
-from tidelog.broker.coordinator.offsets import CommittedOffsets, Retention, TopicPartition, Topics
+from tidelog.broker.coordinator.group_shard import GroupShard
+from tidelog.broker.coordinator.offsets import CommittedOffsets, Resolver, Retention, TopicPartition
 from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
 from tidelog.broker.partition import partition_loader
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
@@ -21,13 +23,13 @@ from tidelog.core.errors import StaleMemberEpochError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.simulation.mutants.mutant import replaces
 
-_check_committer = GroupShard._check_committer
+_check_member = LiveGroup._check_member
 _delete_group = CommittedOffsets.delete_group
 _expire = CommittedOffsets.expire
 _finish = ConsumerGroup.finish
 _has_expired = ConsumerSessions.has_expired
 _reconcile = consumer_member.reconcile
-_resolve = offsets._resolve
+_resolve = Resolver.resolve
 
 # Members
 
@@ -96,11 +98,11 @@ def topics_not_followed(_self: GroupShard, _seen: object) -> bool:
 # Offsets
 
 
-@replaces(GroupShard, "_check_committer")
-def commits_of_any_epoch_taken(self: GroupShard, group_id: str, committer: Committer) -> None:
+@replaces(LiveGroup, "_check_member")
+def commits_of_any_epoch_taken(self: LiveGroup, committer: Committer) -> None:
     """A member commits under an epoch that is over."""
     try:
-        _check_committer(self, group_id, committer)
+        _check_member(self, committer)
     except StaleMemberEpochError:
         return
 
@@ -111,10 +113,10 @@ def late_commits_taken(_self: ConsumerSessions, _member_id: str, _sequence: int)
     return True
 
 
-@replaces(offsets, "_resolve")
-def commits_of_deleted_topics_taken(asked: TopicPartition, topics: Topics) -> TopicPartition:
+@replaces(Resolver, "resolve")
+def commits_of_deleted_topics_taken(self: Resolver, asked: TopicPartition) -> TopicPartition:
     """An offset of a deleted topic is committed for the one of its name."""
-    return _resolve(asked._replace(topic_id=b"") if asked.topic else asked, topics)
+    return _resolve(self, asked._replace(topic_id=b"") if asked.topic else asked)
 
 
 @replaces(CommittedOffsets, "expire")
