@@ -131,6 +131,22 @@ async def test_an_answer_to_what_was_asked_before_everything_was_lost_changes_no
         member._take(ConsumerGroupHeartbeatResponse(error=refusal, sequence=again.sequence))
 
 
+async def test_a_push_of_before_everything_was_lost_gives_nothing() -> None:
+    membership = Membership("g", "m", None)
+    member = _member(membership, FakeStream())
+    first = membership.request(SAID, 0)
+    member._take(ConsumerGroupHeartbeatResponse(member_epoch=3, sequence=first.sequence))
+    member.lose("no answer for a session")
+    push = ConsumerGroupHeartbeatResponse(member_epoch=4, assignment_version=7)
+    push.assignment.topics.add(topic_id=b"t" * 16, partitions=[0])
+    member._take(push)  # on its way when the member joined again; no offer, `Events` would refuse
+    assert (membership.epoch, membership.offer.partitions) == (0, frozenset())
+    again = membership.request(SAID, 0)
+    assert not again.owned.topics
+    member._take(ConsumerGroupHeartbeatResponse(member_epoch=5, sequence=again.sequence))
+    assert membership.is_member
+
+
 async def test_a_member_says_what_it_has_to_say_when_its_last_request_is_answered() -> None:
     """A slow coordinator gets one request of a member, and not one for each word."""
     stream, membership = FakeStream(), Membership("g", "m", None)

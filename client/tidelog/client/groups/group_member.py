@@ -200,6 +200,8 @@ class GroupMember:
         membership = self._membership
         if response.sequence and not membership.is_awaited(response.sequence):
             return  # an answer to what was asked before everything was lost
+        if not response.sequence and not membership.is_member:
+            return  # pushed before the coordinator heard that the member owns nothing and joins
         if response.error.code == common_pb2.NONE:
             self._unreleased_ms = None
             has_offer = membership.take(response)
