@@ -211,7 +211,8 @@ async def test_an_empty_or_long_id_is_no_group(cluster: RealCluster, group_id: s
 
 async def test_a_members_long_name_commits_nothing(calls: GroupCalls) -> None:
     for field in ("member_id", "instance_id"):
-        request = OffsetCommitRequest(group_id="g", member_epoch=1, **{field: "x" * MILLION})  # type: ignore[arg-type]
+        request = OffsetCommitRequest(group_id="g", member_epoch=1)
+        setattr(request, field, "x" * MILLION)
         response = await calls.ask(OFFSET_COMMIT, request)
         assert whole_error(response) == "INVALID_REQUEST"
         assert len(response.error.message) < 500
@@ -345,10 +346,13 @@ async def test_a_stream_that_nobody_reads_keeps_one_request_and_one_push() -> No
     async def answer(_: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
         return ConsumerGroupHeartbeatResponse(member_id="m")
 
+    def encode(pushed: Any) -> ConsumerGroupHeartbeatResponse:  # a Reply
+        return ConsumerGroupHeartbeatResponse(member_epoch=pushed.epoch)
+
     streams = MemberStreams(streams_max=1)
     stream = GroupStream(
         answer=answer,
-        encode=lambda pushed: ConsumerGroupHeartbeatResponse(member_epoch=pushed.epoch),  # type: ignore[union-attr]
+        encode=encode,
         connect=lambda group_id, member_id: streams.connect(MemberKey(group_id, member_id)),
         disconnect=lambda one: _ignore(streams.disconnect(one)),
     )

@@ -1,6 +1,7 @@
 """The bytes of the groups of one partition of `__consumer_offsets`, and who finds no room. Pure.
 
-Whoever is there stays when a partition is full: heartbeats, renewed offsets and assignments go on.
+Members that are there stay when a partition is full: their heartbeats, renewed offsets and
+assignments go on.
 """
 
 # Pure: decides, never acts (rule R2).
