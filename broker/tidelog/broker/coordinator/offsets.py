@@ -154,10 +154,11 @@ class CommittedOffsets:
                 before = held.get((found.topic_id, found.partition))
                 if before is None:
                     _check_room(group_id, room, offsets_max)
-                growth = _bytes_of(group_id, found.topic, committed.metadata) - (
-                    0 if before is None else _bytes_of(group_id, before[0], before[1].metadata)
-                )
-                _check_bytes(group_id, growth, bytes_room)
+                    growth = _bytes_of(group_id, found.topic, committed.metadata)
+                else:
+                    growth = len(committed.metadata) - len(before[1].metadata)
+                if growth > 0:
+                    _check_bytes(group_id, growth, bytes_room)
                 room -= before is None
                 bytes_room -= growth
             except KafkaError as error:
