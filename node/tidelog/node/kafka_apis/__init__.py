@@ -1,0 +1,13 @@
+"""APIs of Kafka's protocol: a request's message in, a response's message out. None knows sockets.
+
+    served            a row: which versions of an API are served, and by which handler. Begin here
+    dispatch          rows to what the listeners call: bytes to message, handler, message to bytes
+    error_codes ◆     numbers in answers, where Kafka's clients read other advice from ours
+    reached ◆         leaders' addresses in answers: of the caller's listener
+    table             the rows of a node, collected from the modules below
+    api_versions, metadata, produce, fetch, list_offsets, leader_epochs, producer_ids
+                      one family of APIs each
+
+Handlers translate to the parts that gRPC's handlers call (`tidelog.node.handlers`): one semantics,
+two protocols. An API is in the table only if it is served completely. `docs/KAFKA.md` lists them.
+"""

@@ -1,0 +1,74 @@
+"""From a request's bytes to its handler, and from the response to bytes, by the table of APIs.
+
+Bytes that are not the message which their header announces close the connection, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidelog.broker.kafka.connection import Request
+from tidelog.broker.kafka.peer import ConnectionClosedError
+from tidelog.broker.kafka.request_header import ApiForm
+from tidelog.broker.kafka.server import KafkaApis
+from tidelog.kafka.apis import APIS, request_class
+from tidelog.kafka.errors import MalformedMessageError
+from tidelog.kafka.frames import API_VERSIONS
+from tidelog.kafka.message import Message
+from tidelog.net.byte_streams import Buffer
+from tidelog.net.call import Call
+from tidelog.node.kafka_apis.api_versions import unsupported_version
+from tidelog.node.kafka_apis.served import ApiCall, ServedApi
+
+
+def dispatch(rows: Iterable[ServedApi]) -> KafkaApis:
+    """Return what the listeners of a node with these APIs call."""
+    served = {row.key: row for row in rows}
+    return KafkaApis(
+        forms=_Forms(served),
+        handler=_Dispatch(served),
+        pipelined=frozenset(key for key, row in served.items() if row.is_pipelined),
+        abandoned=frozenset(key for key, row in served.items() if row.is_abandoned),
+    )
+
+
+class _Forms:
+    """Forms of the headers of served requests, and of ApiVersions in versions that are not."""
+
+    def __init__(self, served: dict[int, ServedApi]) -> None:
+        self._served = served
+
+    def __call__(self, api_key: int, version: int) -> ApiForm | None:
+        row = self._served.get(api_key)
+        if row is None or not (row.serves(version) or api_key == API_VERSIONS):
+            return None
+        is_flexible = version >= APIS[api_key].flexible_from
+        # A client reads an answer of ApiVersions before it knows which versions there are.
+        return ApiForm(1 + is_flexible, is_flexible and api_key != API_VERSIONS)
+
+
+class _Dispatch:
+    """See `tidelog.broker.kafka.peer.Handler`."""
+
+    def __init__(self, served: dict[int, ServedApi]) -> None:
+        self._served = served
+
+    async def __call__(self, request: Request, call: Call) -> Sequence[Buffer] | None:
+        header = request.header
+        row, version = self._served[header.api_key], header.api_version
+        if not row.serves(version):
+            return unsupported_version(self._served.values()).encode(0)
+        message = _decode(request)
+        if row.is_abandoned:
+            request.release()
+        response = await row.handler(message, ApiCall(call, version))
+        return None if response is None else response.encode(version)
+
+
+def _decode(request: Request) -> Message:
+    """Read the message; bytes behind it are passed over, as some clients send such."""
+    header = request.header
+    try:
+        return request_class(header.api_key).decode_prefix(request.body, header.api_version)[0]
+    except MalformedMessageError as error:
+        raise ConnectionClosedError(str(error)) from error
