@@ -4,7 +4,7 @@
     config, config_text the configuration: every key with type, default, range and doc
     server              the composition root: builds the object graph out of ports. Begin here
     handlers/           the handlers of all gRPC services
-    kafka               which APIs of Kafka's protocol are served, and by what
+    kafka, kafka_apis/  Kafka's protocol: which of its APIs are served, and their handlers
     journal/            what happened on this node and why, for `tidelog events`
     http, metrics       `/metrics` and `/health`
     http_produce/       records by `POST /topics/TOPIC`, off unless configured

@@ -7,31 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.broker.kafka.connection import Request
-from tidelog.broker.kafka.peer import ConnectionClosedError
-from tidelog.broker.kafka.server import KafkaApis, KafkaServer, KafkaTimes
-from tidelog.broker.partition.appender import Appender
-from tidelog.net.call import Call
+from tidelog.broker.kafka.server import KafkaServer, KafkaTimes
 from tidelog.net.listeners import kafka_listeners
 from tidelog.node.config import NodeConfig
-
-
-async def _refuse(_request: Request, _call: Call) -> None:
-    raise ConnectionClosedError("no API of Kafka's protocol is served")
-
-
-NO_APIS = KafkaApis(forms=lambda _key, _version: None, handler=_refuse)
-"""Nothing is advertised: whatever comes closes its connection."""
+from tidelog.node.kafka_apis.api_versions import with_api_versions
+from tidelog.node.kafka_apis.dispatch import dispatch
+from tidelog.node.kafka_apis.table import BrokerPorts, broker_rows
 
 
 def build_kafka(
     config: NodeConfig,
-    appender: Appender | None,
+    ports: BrokerPorts | None,
     *,
-    apis: KafkaApis = NO_APIS,
     on_fatal: Callable[[BaseException], None],
 ) -> KafkaServer | None:
-    """Build the server of a node's listeners of Kafka's protocol; None: it has none."""
+    """Build the server of a node's listeners of Kafka's protocol; None: it has none.
+
+    `ports` are None on a node that is no broker: it serves nothing but ApiVersions.
+    """
     if not kafka_listeners(config.listeners):
         return None
     times = KafkaTimes(
@@ -40,9 +33,9 @@ def build_kafka(
         unfinished_ms=config.unfinished.timeout_ms,
     )
     return KafkaServer(
-        apis=apis,
+        apis=dispatch(with_api_versions(() if ports is None else broker_rows(ports))),
         config=config.kafka,
         times=times,
         on_fatal=on_fatal,
-        is_full=lambda: appender is not None and appender.is_full,
+        is_full=lambda: ports is not None and ports.replica_manager.appender.is_full,
     )

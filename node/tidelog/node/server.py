@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 
 import structlog
@@ -44,6 +45,7 @@ from tidelog.node.handlers.node import NodeHandler
 from tidelog.node.image_publisher import ImagePublisher
 from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.node.kafka import build_kafka
+from tidelog.node.kafka_apis.table import BrokerPorts
 from tidelog.node.loop_stalls import LoopStalls
 from tidelog.node.start_record import StartRecord
 from tidelog.raft.factory import build_replicated_log
@@ -107,9 +109,6 @@ class Node:
         self.unread = unread
         """Updated, as `unfinished`, by the transport that serves `services`."""
         self.services: dict[str, object] = {}
-        appender = None if broker is None else broker.replica_manager.appender
-        self.kafka = build_kafka(config, appender, on_fatal=ports.on_fatal)
-        """Server of Kafka's protocol; None without such a listener."""
         self._ports = ports
         self._quorum = quorum
         self._broker = broker
@@ -118,7 +117,8 @@ class Node:
         self._held_until_ms = 0
         self._stalls = LoopStalls(ports.clock)
         self._traffic: ClientTraffic | None = None
-        self._add_services()
+        self.kafka = build_kafka(config, self._add_services(), on_fatal=ports.on_fatal)
+        """Server of Kafka's protocol; None without such a listener."""
 
     async def start(self) -> None:
         """Start all parts; the node becomes ready by itself (see `is_ready`)."""
@@ -186,7 +186,6 @@ class Node:
         return [] if self._broker is None else self._broker.groups.metrics.families()
 
     def _status(self, call: Call) -> NodeStatusResponse:
-        image = self._image()
         return NodeStatusResponse(
             node_id=self.config.node_id,
             pid=self._ports.process_id,
@@ -195,7 +194,7 @@ class Node:
             address=call.listener.advertised,
             ready=self.is_ready(),
             controller_id=self._controller_id(),
-            metadata_offset=image.offset,
+            metadata_offset=self._image().offset,
             version=VERSION,
             incarnation_id=b"" if self._broker is None else self._broker.lifecycle.incarnation_id,
         )
@@ -219,7 +218,7 @@ class Node:
             return self._quorum.leader_id
         return self._broker.follower.leader_id if self._broker is not None else None
 
-    def _add_services(self) -> None:
+    def _add_services(self) -> BrokerPorts | None:
         config, peers = self.config, self._ports.peers
         own = _own_cluster(config, self._ports)
         self.services["tidelog.v1.Node"] = NodeHandler(
@@ -227,7 +226,7 @@ class Node:
             prepare_stop=self._prepare_stop,
             list_events=self._journal.list_events,
         )
-        controller, broker = None, self._broker
+        controller, broker, of_kafka = None, self._broker, None
         if self._quorum is not None:
             controller = ControllerHandler(
                 node_id=config.node_id,
@@ -249,6 +248,10 @@ class Node:
                 reports=self._reports,
             )
             self.services["tidelog.v1.Broker"], self._traffic = handler, handler.traffic
+            of_kafka = BrokerPorts(
+                *(config.cluster_id, self._image, self._controller_id, broker.replica_manager),
+                *(broker.forwarder, broker.producer_ids, handler.traffic),
+            )
             self.services["tidelog.v1.Coordinator"] = CoordinatorHandler(
                 coordinator=broker.groups, image=self._image, forwarder=broker.forwarder
             )
@@ -261,6 +264,7 @@ class Node:
             forwarder=None if broker is None else broker.forwarder,
             controller=controller,
         ).rpcs()
+        return of_kafka
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,9 +356,7 @@ def _build_broker(
     journal: NodeJournal,
     unread: UnreadResponses,
 ) -> BrokerParts:
-    def channel() -> ControllerChannel:
-        return _controller_channel(config, ports, epoch)
-
+    channel = partial(_controller_channel, config, ports, epoch)
     controllers = channel()
     start_record = StartRecord(
         ports.disk, config.data_dir, boot_id=ports.boot_id, random=ports.random

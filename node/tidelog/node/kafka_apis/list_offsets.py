@@ -1,0 +1,114 @@
+"""ListOffsets: offsets by time, and by negative timestamps, which stand for ends of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tidelog.broker.partition.reader import Reader
+from tidelog.kafka.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from tidelog.kafka.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from tidelog.node.kafka_apis.error_codes import UNSUPPORTED_VERSION, Place, kafka_code
+from tidelog.node.kafka_apis.served import ApiCall
+from tidelog.v1 import common_pb2, data_pb2
+
+_Found = data_pb2.ListOffsetsResponse.Partition
+_Asked = data_pb2.ListOffsetsRequest
+_NOTHING = -1
+
+
+class _Stand(NamedTuple):
+    """Meaning of a negative timestamp."""
+
+    since: int
+    """First version of the API that has it."""
+    spec: data_pb2.ListOffsetsRequest.Spec | None
+    """None: no record is found, as without tiered storage."""
+
+
+STANDS: Mapping[int, _Stand] = {
+    -1: _Stand(1, _Asked.LATEST),
+    -2: _Stand(1, _Asked.EARLIEST),
+    -3: _Stand(7, _Asked.MAX_TIMESTAMP),
+    -4: _Stand(8, _Asked.EARLIEST),  # the earliest that is on the broker's disk: all are
+    -5: _Stand(9, None),  # the latest in tiered storage
+    -6: _Stand(11, None),  # the earliest that waits for its upload
+}
+
+
+class ListOffsetsHandler:
+    """Handler of ListOffsets."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    async def __call__(self, request: ListOffsetsRequest, call: ApiCall) -> ListOffsetsResponse:
+        """See `ApiHandler`."""
+        response = ListOffsetsResponse()
+        lookups = _Asked()
+        asked_of: list[ListOffsetsPartitionResponse] = []
+        twice, response.topics = _named_twice(request), []
+        for topic in request.topics:
+            answers = []
+            for part in topic.partitions:
+                answer = ListOffsetsPartitionResponse(partition_index=part.partition_index)
+                answers.append(answer)
+                answer.error_code = _refusal(part, call.version, is_replica=request.replica_id >= 0)
+                if (topic.name, part.partition_index) in twice:
+                    answer.error_code = common_pb2.INVALID_REQUEST
+                if answer.error_code == common_pb2.NONE and _add(lookups, topic.name, part):
+                    asked_of.append(answer)
+            response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+        found = await self._reader.list_offsets(lookups)
+        for answer, one in zip(asked_of, found.partitions, strict=True):
+            _fill(answer, one)
+        return response
+
+
+def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+    seen: set[tuple[str, int]] = set()
+    twice: set[tuple[str, int]] = set()
+    for topic in request.topics:
+        for part in topic.partitions:
+            key = topic.name, part.partition_index
+            (twice if key in seen else seen).add(key)
+    return twice
+
+
+def _refusal(asked: ListOffsetsPartition, version: int, *, is_replica: bool) -> int:
+    """Number of an error; 0: none."""
+    if is_replica:
+        return common_pb2.CLUSTER_AUTHORIZATION_FAILED  # followers of this cluster call by gRPC
+    stand = STANDS.get(asked.timestamp)
+    if asked.timestamp < 0 and (stand is None or version < stand.since):
+        return UNSUPPORTED_VERSION
+    return common_pb2.NONE
+
+
+def _add(lookups: data_pb2.ListOffsetsRequest, topic: str, asked: ListOffsetsPartition) -> bool:
+    """Add a partition to look up; False: nothing can be found."""
+    stand = STANDS.get(asked.timestamp, _Stand(0, _Asked.TIMESTAMP))
+    if stand.spec is None:
+        return False
+    epoch = asked.current_leader_epoch
+    lookups.partitions.add(
+        topic=topic,
+        partition=asked.partition_index,
+        spec=stand.spec,
+        timestamp_ms=max(0, asked.timestamp),
+        current_leader_epoch=None if epoch == _NOTHING else epoch,
+    )
+    return True
+
+
+def _fill(answer: ListOffsetsPartitionResponse, found: _Found) -> None:
+    if found.error.code != common_pb2.NONE:
+        answer.error_code = kafka_code(found.error.code, Place.PARTITION)
+        return
+    answer.offset, answer.leader_epoch = found.offset, found.leader_epoch
+    if found.HasField("timestamp_ms"):
+        answer.timestamp = found.timestamp_ms
