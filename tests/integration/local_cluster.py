@@ -19,9 +19,9 @@ COMMAND_TIMEOUT_S = 600
 class LocalCluster:
     """Three nodes below `folder`, once `start` was called; `stop` leaves none of them behind."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, has_kafka: bool = False) -> None:
         self.folder = folder
-        self.ports = quiet_ports(6)
+        self.ports = quiet_ports(9 if has_kafka else 6)
 
     @property
     def addresses(self) -> list[str]:
@@ -32,6 +32,11 @@ class LocalCluster:
     def bootstrap(self) -> str:
         """The same, comma-separated."""
         return ",".join(self.addresses)
+
+    @property
+    def kafka_bootstrap(self) -> str:
+        """Addresses of the listeners of Kafka's protocol, comma-separated."""
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports[6:])
 
     def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run `tidelog` with these arguments against this cluster, whatever its exit code."""
@@ -51,10 +56,11 @@ class LocalCluster:
 
     def start(self, *options: str) -> subprocess.CompletedProcess[str]:
         """Start what does not run; the answer says whether it worked."""
-        ports, http_ports = self.ports[:3], self.ports[3:]
+        ports, http_ports, kafka_ports = self.ports[:3], self.ports[3:6], self.ports[6:]
         return self.cluster(
             *("start", "--ports", ",".join(map(str, ports))),
-            *("--http-ports", ",".join(map(str, http_ports)), "--kafka-ports", "none"),
+            *("--http-ports", ",".join(map(str, http_ports))),
+            *("--kafka-ports", ",".join(map(str, kafka_ports)) or "none"),
             *options,
         )
 
