@@ -124,12 +124,12 @@ async def metadata(client: WireClient, topic: str, version: int = 13) -> Metadat
 
 
 async def led_topic(
-    cluster: SimCluster, topic: str
+    cluster: SimCluster, topic: str, *, by: str = "node-1:9092"
 ) -> tuple[WireClient, MetadataResponseTopic, int]:
     """Create a topic by asking for it; return a connection to partition 0's leader, and its id."""
     async with asyncio.timeout(DEADLINE_S):
         while True:
-            client = await WireClient.connect(cluster, "node-1:9092")
+            client = await WireClient.connect(cluster, by)
             asking = asyncio.ensure_future(metadata(client, topic))
             await asyncio.wait({asking, client.end}, return_when=asyncio.FIRST_COMPLETED)
             if client.end.done():  # it has no metadata yet

@@ -171,7 +171,7 @@ def test_at_least_one_batch_comes_whatever_the_limits_and_no_second() -> None:
     async def story(world: World) -> None:
         for _ in range(2):
             await produced(world, produce(world, batch(b"x" * 5000)))
-        for max_bytes, partition_max_bytes in ((0, 0), (1, 1 << 20), (1 << 20, 1)):
+        for max_bytes, partition_max_bytes in ((0, 0), (1, 1 << 20), (1 << 20, 1), (1 << 20, 0)):
             request = fetch(world, 1)
             request.max_bytes = max_bytes
             request.topics[0].partitions[0].partition_max_bytes = partition_max_bytes
@@ -457,5 +457,33 @@ def test_a_broker_that_is_gone_is_named_no_longer() -> None:
             assert part.leader_id != gone
             assert part.leader_epoch >= was.leader_epoch
             assert part.offline_replicas == [gone]
+        world.cluster.start(gone)
+        for _ in range(600):
+            answer = await metadata(world.client, "t")
+            if len(answer.brokers) == 3:
+                break
+            await asyncio.sleep(0.1)
+        offline = [one.offline_replicas for one in answer.topics[0].partitions]
+        assert offline == [[], [], []], "at once, though its replicas have not caught up yet"
 
     play(story)
+
+
+def test_a_controller_that_is_no_broker_is_not_named() -> None:
+    config = SimClusterConfig(
+        node_ids=(1, 2), controller_ids=(1,), broker_ids=(2,), listeners=listeners
+    )
+    cluster = SimCluster(seed=1, config=config)
+
+    async def story() -> None:
+        client, _, _ = await led_topic(cluster, "t", by="node-2:9092")
+        answer = await metadata(client, "t")
+        assert (answer.controller_id, [one.node_id for one in answer.brokers]) == (2, [2])
+        lone = await WireClient.connect(cluster, "node-1:9092")
+        with pytest.raises(ConnectionError):
+            await metadata(lone, "t")
+
+    try:
+        cluster.run(story())
+    finally:
+        cluster.close()
