@@ -29,6 +29,7 @@ DEFAULT_TIMES_EVERY = 10
 STYLES = ("polls", "polls", "iterates", "batches", "commits", "commits_soon")
 ASSIGNORS = ("uniform", "uniform", "uniform", "range", "roundrobin")
 STATIC_PROBABILITY = 0.3
+SNAPSHOT_BYTES = 65_536
 OFFSETS_SEGMENT_BYTES = 30_000
 """A few seconds of a storm: the internal topic is compacted while it is used."""
 
@@ -199,11 +200,19 @@ def _draw_replica(random: SeededRandom, *, is_slow: bool) -> ReplicaConfig:
 
 
 def _draw_raft(random: SeededRandom, *, is_slow: bool) -> RaftConfig:
-    if is_slow:
-        return RaftConfig(
-            election_timeout_min_ms=4_000,
-            election_timeout_max_ms=8_000,
-            heartbeat_interval_ms=1_000,
-        )
-    interval_ms = random.randrange(80, 200)
-    return RaftConfig(heartbeat_interval_ms=interval_ms)
+    config = RaftConfig(
+        heartbeat_interval_ms=random.randrange(80, 200),
+        # Small, as each seed has disks of its own.
+        snapshot_interval_bytes=SNAPSHOT_BYTES,
+        wal_reserve_bytes=2 * SNAPSHOT_BYTES + 32_768,
+        snapshot_chunk_bytes=20_000,
+        retained_entries=100,
+    )
+    if not is_slow:
+        return config
+    return replace(
+        config,
+        election_timeout_min_ms=4_000,
+        election_timeout_max_ms=8_000,
+        heartbeat_interval_ms=1_000,
+    )
