@@ -16,17 +16,23 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 
 import tidelog.simulation.cluster
+import tidelog.simulation.groups
 from tests.product_bounds import Bound, bounds_in, product_bounds
+from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.chaos.faults.drawer import Span
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster import late_calls
 from tidelog.simulation.cluster.endless_faults import SPANS, EndlessFaults
 from tidelog.simulation.cluster.late_calls import LateCallFaults
+from tidelog.simulation.groups import coordinator_faults, member_faults
+from tidelog.simulation.groups.coordinator_faults import CoordinatorFaults
+from tidelog.simulation.groups.member_faults import MemberFaults
 
 TESTS = Path(__file__).resolve().parent
 TABLE = TESTS / "bounds.toml"
@@ -52,10 +58,14 @@ def entries() -> dict[str, str]:
 
 @cache
 def spans() -> dict[str, Span]:
-    """Of all faults of the cluster suite that say how long they last."""
-    package = tidelog.simulation.cluster
-    names = [found.name for found in pkgutil.iter_modules(package.__path__)]
-    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    """Of all faults of the suites of whole nodes that say how long they last."""
+    packages = (tidelog.simulation.cluster, tidelog.simulation.groups)
+    names = [
+        f"{package.__name__}.{found.name}"
+        for package in packages
+        for found in pkgutil.iter_modules(package.__path__)
+    ]
+    modules = [importlib.import_module(name) for name in names]
     return {kind: span for one in modules for kind, span in getattr(one, "SPANS", {}).items()}
 
 
@@ -135,6 +145,12 @@ def test_every_span_is_that_of_a_fault_that_may_strike() -> None:
     stage = cast("Any", SimpleNamespace(simulation=None))
     assert set(EndlessFaults(stage, SeededRandom(0), stage).kinds) == set(SPANS), "none is left out"
     assert {kind.name for kind in LateCallFaults(stage).kinds} >= set(late_calls.SPANS)
+    groups = cast("Any", MagicMock())
+    assert {kind.name for kind in MemberFaults(groups, stage).kinds} >= set(member_faults.SPANS)
+    coordinator = CoordinatorFaults(groups, stage)
+    assert {kind.name for kind in coordinator.kinds} >= set(coordinator_faults.SPANS)
+    session_s = GroupConfig().group_consumer_session_timeout_ms / 1000
+    assert session_s == member_faults.DEFAULT_SESSION_S
     assert all(0 < span.low < span.high for span in spans().values())
 
 

@@ -25,7 +25,7 @@ ZOMBIE_S = Span(0.5, 3.0)
 """Time beyond a session for which a deposed coordinator is reached by its members."""
 COORDINATOR_SHARE = 0.7
 """Share of the strikes at nodes that strike the group's coordinator."""
-SPANS: Mapping[str, Span] = {"coordinator_stalled": STALLED_S}
+SPANS: Mapping[str, Span] = {"coordinator_stall": STALLED_S, "coordinator_pause": FROZEN_S}
 
 
 class CoordinatorFaults:

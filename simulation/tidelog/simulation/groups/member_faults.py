@@ -26,12 +26,16 @@ STUCK_POLLS = Span(0.3, 1.8)
 DOWN_S = Span(0.05, 4.0)
 HELD_MAX = 3
 PATIENCE_S = 3.0
+DEFAULT_SESSION_S = 45.0
+"""Session of the seeds with default times."""
+SILENT_S = Span(SILENT_SESSIONS.low * DEFAULT_SESSION_S, SILENT_SESSIONS.high * DEFAULT_SESSION_S)
 SPANS: Mapping[str, Span] = {
-    "member_silent": Span(SILENT_SESSIONS.low * 45.0, SILENT_SESSIONS.high * 45.0),
-    "member_cut_short": SHORT_S,
+    "member_pause": SILENT_S,
+    "member_cut_off": SILENT_S,
+    "member_cut_from_coordinator": SHORT_S,
     "member_late": LATE_S,
 }
-"""Range of each kind's delay in seconds, with the default session."""
+"""Range of each kind's delay."""
 
 
 class MemberFaults:

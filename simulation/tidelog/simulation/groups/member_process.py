@@ -53,6 +53,8 @@ class MemberProcess(RebalanceListener):
         self.topics = list(topics)
         self.assigned_at: dict[TopicPartition, int] = {}
         self.is_closing = self.is_over = self.is_excused = self.is_busy = False
+        self.is_hasty = False
+        """True when its application works on nothing, so that the group comes to rest soon."""
         self.stuck_s = 0.0
         """Time that the application works on what it gets next."""
         base = self._base = parts.base
@@ -172,7 +174,8 @@ class MemberProcess(RebalanceListener):
 
     async def _work(self) -> None:
         stuck_s, self.stuck_s = self.stuck_s, 0.0
-        work_s = stuck_s + self._random.uniform(0.0, self.plan.work_s_max)
+        usual_s = self._random.uniform(0.0, self.plan.work_s_max)
+        work_s = stuck_s + (0.0 if self.is_hasty else usual_s)
         if work_s and (self._in_hand or stuck_s):
             self.is_busy = stuck_s > 0
             await asyncio.sleep(work_s)

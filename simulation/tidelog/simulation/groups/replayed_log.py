@@ -14,6 +14,7 @@ from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.offsets import Topics
 from tidelog.core.chance import SeededRandom
+from tidelog.log.file_names import SWAP
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.records import iter_records
 from tidelog.simulation.cluster.inside import Cursor, walk
@@ -74,17 +75,20 @@ class ReplayedLog:
         self._cursor = Cursor()
         self._records: list[LogRecord] = []
 
-    def read_on(self, end: int) -> None:
-        """Replay up to an offset."""
+    def read_on(self, end: int) -> bool:
+        """Replay up to an offset; False while compaction gives files their names."""
+        if any(name.endswith(SWAP) for name in self._disk.names(self.log.directory)):
+            return False
         for found in walk(self.log, self._disk, self._cursor, end=end):
             if found.header is None:
-                return
+                break
             batch = self._disk.look(found.path, found.position, found.header.size_in_bytes)
             for one in iter_records(batch):
                 record = decode(one.key, one.value)
                 if record is not None:
                     self.shard.replay(record)
                     self._records.append(LogRecord(one.key or b"", record))
+        return True
 
     @property
     def end(self) -> int:

@@ -145,6 +145,8 @@ class _Story:
     async def _calm_down(self) -> None:
         simulation = self._simulation
         config = simulation.config
+        for member in simulation.members.values():
+            member.is_hasty = True
         await simulation.traffic.stop()
         within_s = CALM_S + 2 * config.session_s + 2 * config.max_poll_s
         if not await self._comes_to_rest(within_s, self._restless):

@@ -34,7 +34,7 @@ class TopicFaults:
         self.kinds: list[Kind[MembersAct]] = [
             Kind("topic_grow", self._grow),
             Kind("topic_renew", self._renew, weight=2),
-            Kind("tool", self._use_tool),
+            Kind("tool", self._use_tool, weight=2),
             Kind("clock_leap", self._leap),
         ]
 
@@ -67,7 +67,7 @@ class TopicFaults:
 
     async def _use_tool(self) -> None:
         """A tool commits for a group without members, or deletes that."""
-        await (self._tool_delete if self._actions.happens(0.3) else self._tool_commit)()
+        await (self._tool_delete if self._actions.happens(0.5) else self._tool_commit)()
 
     async def _tool_commit(self) -> None:
         self._actions.count("tool_commit")

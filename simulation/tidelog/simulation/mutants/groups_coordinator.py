@@ -129,9 +129,12 @@ def expiry_ignores_members(
 
 
 @replaces(CommittedOffsets, "delete_group")
-def tombstones_forgotten(self: CommittedOffsets, group_id: str) -> list[CoordinatorRecord]:
+def tombstones_forgotten(
+    self: CommittedOffsets, group_id: str, limit: int | None = None
+) -> list[CoordinatorRecord]:
     """Deleted offsets are gone from memory, and stay in the log."""
-    self._by_group.pop(group_id, None)
+    for tombstone in _delete_group(self, group_id, limit):
+        self.replay(tombstone.key.offset_commit, None)
     return []
 
 
