@@ -54,6 +54,8 @@ class Watched:
     is_committed: bool = False
     looks: int = 0
     rebalances: dict[str, int] = field(default_factory=dict)
+    changed_ms: dict[str, int] = field(default_factory=dict)
+    """By group, the time of its newest epoch, by the node's wall clock."""
     offsets: dict[tuple[str, PartitionId], tuple[str, CommittedOffset]] = field(
         default_factory=dict
     )
@@ -164,6 +166,7 @@ class CoordinatorChecks:
             self._check_holders(live.state)
             self._note_causes(watched, live.state)
         self._check_gone(watched)
+        self._check_groups_gone(watched)
         if not replayed.read_on(watched.hosted.end_offset):
             watched.end_offset = -1  # it is compared in the next step
             return
@@ -262,6 +265,23 @@ class CoordinatorChecks:
                 what = f"{topic}-{partition[1]}, group {group_id}"
                 self._report("I25", f"the offset of {what} is gone: {why}")
             self._count("offsets_expired")
+
+    def _check_groups_gone(self, watched: Watched) -> None:
+        """Groups may go when nobody has been in them for the retention: epochs begin again."""
+        groups = watched.hosted.shard.groups
+        before = watched.changed_ms
+        watched.changed_ms = {name: live.state.changed_ms for name, live in groups.items()}
+        for name, changed_ms in before.items():
+            if name in groups:
+                continue
+            age_ms = watched.machine.clock.wall_ms() - changed_ms
+            if age_ms < self._retention_ms:
+                self._report("I24", f"group {name} is gone, {age_ms} ms after its newest epoch")
+            self._count("groups_expired")
+            self._epochs.pop(name, None)
+            gone = [key for key in self._member_epochs if key[0] == name]
+            for key in gone:
+                del self._member_epochs[key]
 
     def _why_kept(self, shard: GroupShard, group_id: str, topic: str, age_ms: int) -> str | None:
         live = shard.groups.get(group_id)
