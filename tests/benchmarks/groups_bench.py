@@ -1,8 +1,8 @@
 """Figures of consumer groups: `python -m tests.benchmarks.groups_bench [ROW …]`.
 
-Starts three nodes of its own, as processes, on free ports and in a folder that goes away. Clients
-are processes of their own. Rows and aims: `groups_rows`; what each does: `groups_joins`,
-`groups_kills`, `groups_commits`, `groups_load`.
+Starts three nodes of its own for each row, as processes, on free ports and in a folder that goes
+away. Clients are processes of their own. Rows and aims: `groups_rows`; what each does:
+`groups_joins`, `groups_kills`, `groups_commits`, `groups_load`.
 
 With `--peer BOOTSTRAP` a running Apache Kafka is measured after ours in the same sitting, in both
 of its protocols, by confluent-kafka, which must be importable (PYTHONPATH). Its brokers are killed
@@ -101,9 +101,10 @@ def groups_figures(
         wanted.update(CHURN)
     if "first" in wanted:
         yield _first(amounts.few)
-    if wanted - {"first"}:
-        with three_nodes() as ours:
-            yield from _figures(ours, wanted, amounts)
+    for row in ROWS:
+        if row in wanted - {"first", "member-killed"}:
+            with three_nodes() as ours:  # without another row's topics
+                yield from _figures(ours, {row}, amounts)
     if peer is not None:
         for protocol in PROTOCOLS:
             theirs = KafkaSide(peer.bootstrap, protocol, peer.control)

@@ -124,8 +124,10 @@ class KafkaSide:
         self.bootstrap = bootstrap
         self._protocol = protocol
         self._control = None if control is None else shlex.split(control)
-        self._admin = confluent("confluent_kafka.admin").AdminClient(
-            {"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 100}
+
+    def _admin(self) -> Any:  # of confluent-kafka; a new one finds brokers that were away
+        return confluent("confluent_kafka.admin").AdminClient(
+            {"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 100}
         )
 
     async def create_topic(self, topic: str, partitions: int, *, replicas: int = 3) -> None:
@@ -133,7 +135,11 @@ class KafkaSide:
         new_topic = confluent("confluent_kafka.admin").NewTopic
         config = {"min.insync.replicas": "2" if replicas == 3 else "1"}
         new = new_topic(self.topic(topic), partitions, replicas, config=config)
-        await asyncio.to_thread(self._admin.create_topics([new])[self.topic(topic)].result)
+        try:
+            created = self._admin().create_topics([new])[self.topic(topic)]
+            await asyncio.to_thread(created.result)
+        except confluent("confluent_kafka").KafkaException as error:
+            raise RuntimeError(f"{self.topic(topic)} was not created: {error}") from error
         await asyncio.sleep(2.0)  # until every broker knows it
 
     def topic(self, topic: str) -> str:
@@ -142,9 +148,18 @@ class KafkaSide:
 
     async def coordinator(self, group: str) -> int:
         """See `Side`."""
-        group = self.topic(group)
-        found = self._admin.describe_consumer_groups([group])[group]
-        described = await asyncio.to_thread(found.result)
+        deadline_s = time.monotonic() + SETTLE_S
+        while (found := await asyncio.to_thread(self._find, self.topic(group))) is None:
+            if time.monotonic() > deadline_s:
+                raise RuntimeError(f"no broker names the coordinator of {self.topic(group)}")
+            await asyncio.sleep(0.5)
+        return found
+
+    def _find(self, group: str) -> int | None:
+        try:
+            described = self._admin().describe_consumer_groups([group])[group].result()
+        except confluent("confluent_kafka").KafkaException:
+            return None  # its brokers look for each other
         return int(described.coordinator.id)
 
     async def pid(self, node_id: int) -> int | None:
@@ -164,7 +179,7 @@ class KafkaSide:
 
     def _is_whole(self) -> bool:
         with contextlib.suppress(confluent("confluent_kafka").KafkaException):
-            topic = self._admin.list_topics(OFFSETS_TOPIC, timeout=10).topics[OFFSETS_TOPIC]
+            topic = self._admin().list_topics(OFFSETS_TOPIC, timeout=10).topics[OFFSETS_TOPIC]
             return all(len(one.isrs) == len(one.replicas) for one in topic.partitions.values())
         return False
 
