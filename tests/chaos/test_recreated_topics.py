@@ -56,6 +56,7 @@ async def begun(cluster: RealCluster) -> tuple[Workload, list[str]]:
 
     port = Port(
         topics=[PLAN],
+        group=None,
         producers=[],
         readers=[],
         replication_factor=1,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.broker.coordinator.consumer_groups import joining
-from tests.broker.coordinator.test_group_shard import Shards
+from tests.broker.coordinator.test_group_shard import CONFIG, Shards
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.event_budget import (
@@ -111,7 +112,7 @@ class Journals:
         self.noted: list[Event] = []
         clock: Any = SimpleNamespace(monotonic_ms=lambda: 0, wall_ms=lambda: 0)
         self.journal = GroupJournal(note=self.noted.append, clock=clock)
-        self.shards = Shards()
+        self.shards = Shards(replace(CONFIG, groups_max=2 * PENDING_MAX))
         self.hosted: Any = Led(self.shards)
 
     def load(self) -> None:
