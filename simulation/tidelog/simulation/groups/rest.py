@@ -38,6 +38,9 @@ def find_restless(simulation: GroupsSimulation) -> Iterator[str]:
             yield f"{process.name} is busy for long"
         if process.lease.age_s > 2 * simulation.config.heartbeat_s:
             yield f"{process.name} is answered late"
+        version = live.sessions.version(process.membership.member_id)
+        if not version or process.membership.offer.version != version:
+            yield f"{process.name} does not have the assignment as this coordinator numbers it"
     yield from _unowned(simulation)
     yield from _unhandled(simulation)
 
