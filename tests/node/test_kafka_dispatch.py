@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 from tests.broker.kafka.memory_streams import Client, fail
+from tests.proto.kafka_requests import write_request
 
 from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.kafka.server import KafkaServer, KafkaTimes
-from tidelog.kafka.apis import APIS
-from tidelog.kafka.frames import API_VERSIONS, write_request
+from tidelog.kafka.apis import API_VERSIONS, APIS
 from tidelog.kafka.message import Message
 from tidelog.kafka.messages.api_versions_request import ApiVersionsRequest
 from tidelog.kafka.messages.api_versions_response import ApiVersionsResponse

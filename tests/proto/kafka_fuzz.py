@@ -28,8 +28,8 @@ from tests.proto.kafka_values import (
 )
 
 from kafka_layouts import Layout, Shapes, Slot
+from tidelog.broker.kafka.request_header import ApiForm, RefusedFrameError, read_header
 from tidelog.kafka.errors import MalformedMessageError
-from tidelog.kafka.frames import read_request
 
 MEMORY_GROWTH_BYTES_MAX = 128 << 20
 _EDGES = (0, 1, 2, 0x7E, 0x7F, 0x80, 0xFE, 0xFF)
@@ -134,8 +134,8 @@ def fuzz(*, executions: int, seed: int) -> Counter[str]:
 
 def _read_header(data: bytes) -> str:
     try:
-        read_request(data)
-    except ValueError as refusal:
+        read_header(memoryview(data), lambda _key, version: ApiForm(1 + version % 2, 0))
+    except RefusedFrameError as refusal:
         return type(refusal).__name__
     return "taken"
 

@@ -86,7 +86,7 @@ def test_class_has_the_fields_of_all_versions(name: str) -> None:
 
 def test_messages_are_imported_when_they_are_asked_for() -> None:
     script = (
-        "import sys, tidelog.kafka.frames as frames, tidelog.kafka.apis as apis\n"
+        "import sys, tidelog.kafka.apis as apis\n"
         "before = {m for m in sys.modules if m.startswith('tidelog.kafka.messages.')}\n"
         "apis.request_class(0)\n"
         "after = {m for m in sys.modules if m.startswith('tidelog.kafka.messages.')}\n"
@@ -94,7 +94,7 @@ def test_messages_are_imported_when_they_are_asked_for() -> None:
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["2", "tidelog.kafka.messages.produce_request"]
+    assert done.stdout.split() == ["1", "tidelog.kafka.messages.produce_request"]
 
 
 @pytest.mark.parametrize("version", [0, 4, 9, 13])

@@ -7,9 +7,10 @@ import struct
 from collections.abc import Sequence
 from typing import TypeVar
 
+from tests.proto.kafka_requests import write_request
+
 from tidelog.core.errors import UnreachableError
-from tidelog.kafka.apis import APIS, response_class
-from tidelog.kafka.frames import API_VERSIONS, write_request
+from tidelog.kafka.apis import API_VERSIONS, APIS, response_class
 from tidelog.kafka.message import Message
 from tidelog.kafka.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tidelog.kafka.messages.metadata_response import MetadataResponse, MetadataResponseTopic

@@ -9,7 +9,10 @@ from importlib import import_module
 from tidelog.kafka.message import Message
 from tidelog.kafka.messages.table import APIS
 
-__all__ = ["APIS", "request_class", "response_class"]
+__all__ = ["APIS", "API_VERSIONS", "request_class", "response_class"]
+
+API_VERSIONS = 18
+"""Key of the API by which a client asks for all others, in whatever version it has."""
 
 _classes: dict[tuple[int, str], type[Message]] = {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tidelog.kafka.frames import API_VERSIONS
+from tidelog.kafka.apis import API_VERSIONS
 from tidelog.kafka.messages.api_versions_request import ApiVersionsRequest
 from tidelog.kafka.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from tidelog.node.kafka_apis.error_codes import UNSUPPORTED_VERSION

@@ -11,9 +11,8 @@ from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import ConnectionClosedError
 from tidelog.broker.kafka.request_header import ApiForm
 from tidelog.broker.kafka.server import KafkaApis
-from tidelog.kafka.apis import APIS, request_class
+from tidelog.kafka.apis import API_VERSIONS, APIS, request_class
 from tidelog.kafka.errors import MalformedMessageError
-from tidelog.kafka.frames import API_VERSIONS
 from tidelog.kafka.message import Message
 from tidelog.net.byte_streams import Buffer
 from tidelog.net.call import Call
