@@ -20,11 +20,11 @@ from tests.client.group_consumers import (
     read_on,
 )
 from tests.client.patience import until
-from tests.client.real_cluster import ADDRESSES, RealCluster, encoded, started
+from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, encoded, started
 from tests.node.group_calls import GroupCalls
 
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.client import TopicPartition
+from tidelog.client import Admin, TopicPartition
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
@@ -320,6 +320,18 @@ async def test_a_topic_made_again_is_read_from_its_start(cluster: RealCluster) -
         topic = await cluster.create("orders", partitions=1)
         await topic.partitions[0].append(encoded([b"x"]))
         assert places(await read(reader, 1)) == {(0, 0)}
+
+
+async def test_a_partition_is_read_by_one_whose_metadata_is_of_before_it(
+    cluster: RealCluster,
+) -> None:
+    """The coordinator assigns it at once, and metadata ages for five minutes."""
+    async with consumer(cluster) as reader, Admin(BOOTSTRAP, transport=cluster) as admin:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        await admin.create_partitions("orders", 5)
+        await cluster.topics["orders"].partitions[4].append(encoded([b"x"]))
+        assert places(await read(reader, 1)) == {(4, 0)}
 
 
 async def test_a_topic_made_again_is_read_by_one_that_knew_the_old_one(

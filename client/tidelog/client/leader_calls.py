@@ -116,7 +116,8 @@ class LeaderCalls:
             if found and is_one_enough:
                 break
             try:
-                view = await self._routing.topic(topic, timeout_ms=timeout_ms)
+                numbers = [tp.partition for tp in partitions]
+                view = await self._routing.topic_with(topic, numbers, timeout_ms=timeout_ms)
             except KafkaError as error:
                 found |= dict.fromkeys(partitions, error)
                 continue

@@ -7,7 +7,7 @@ about records.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -268,6 +268,24 @@ class Routing:
             if error is not None and (waited_ms >= timeout_ms or self._is_final(error, waited_ms)):
                 self._interest.pop(name, None)
                 raise error
+
+    async def topic_with(
+        self, name: str, partitions: Collection[int], *, timeout_ms: int
+    ) -> TopicView:
+        """The description of the topic, requested anew while it lacks one of `partitions`.
+
+        They may be younger than what this client knows, and than what the broker knows that
+        answers. After `unknown_topic_grace_ms` they do not exist: the description lacks them then.
+        Raises as `topic`.
+        """
+        started_ms = self.clock.monotonic_ms()
+        patience_ms = min(timeout_ms, self._config.unknown_topic_grace_ms)
+        while True:
+            view = await self.topic(name, timeout_ms=timeout_ms)
+            waited_ms = self.clock.monotonic_ms() - started_ms
+            if waited_ms >= patience_ms or all(one in view.leaders for one in partitions):
+                return view
+            await self._try_refresh()
 
     def request_refresh(self) -> None:
         """Request a refresh in the background; several requests share one refresh."""
