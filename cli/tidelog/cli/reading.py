@@ -148,7 +148,7 @@ async def _assign(
         if topics.pattern is not None:
             raise click.UsageError("--partitions needs topics by name")
         for topic in topics.names:
-            await consumer.partitions_for(topic)
+            _check_numbers(topic, partitions, await consumer.partitions_for(topic))
         consumer.assign([(topic, number) for topic in topics.names for number in partitions])
     elif topics.pattern is not None:
         whole = [topics.pattern, *map(re.escape, topics.names)]
@@ -156,6 +156,14 @@ async def _assign(
     else:
         await consumer.subscribe(topics.names)
     return sorted(consumer.assignment())
+
+
+def _check_numbers(topic: str, wanted: Sequence[int], existing: Sequence[int]) -> None:
+    """Refuse a partition that does not exist before `--timeout` is taken for the end of it."""
+    for number in wanted:
+        if number not in existing:
+            last = len(existing) - 1
+            raise click.ClickException(f"topic {topic!r} has partitions 0 to {last}, not {number}")
 
 
 def scoped(pattern: str) -> str:

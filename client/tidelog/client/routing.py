@@ -272,7 +272,7 @@ class Routing:
     async def topic_with(
         self, name: str, partitions: Collection[int], *, timeout_ms: int
     ) -> TopicView:
-        """The description of the topic, requested anew while it lacks one of `partitions`.
+        """The description of the topic, requested again while it lacks one of `partitions`.
 
         They may be younger than what this client knows, and than what the broker knows that
         answers. After `unknown_topic_grace_ms` they do not exist: the description lacks them then.
