@@ -36,6 +36,7 @@ class StubControllers:
         self.refuse_at: int | None = None
         self.heard = asyncio.Event()
         self.is_silent = False
+        self.committed_offset = 0
         self.clock: Clock = SystemClock()
 
     async def call(self, method: Any, request: Any, *, timeout_ms: int) -> Any:
@@ -54,7 +55,9 @@ class StubControllers:
         self.wishes.append(request.want_shut_down)
         self.heard.set()
         response = BrokerHeartbeatResponse(
-            is_fenced=request.metadata_offset < 7, should_shut_down=sum(self.wishes) >= 3
+            is_fenced=request.metadata_offset < 7,
+            should_shut_down=sum(self.wishes) >= 3,
+            metadata_offset=self.committed_offset,
         )
         if len(self.offsets) == self.refuse_at:
             response.error.code = common_pb2.BROKER_ID_NOT_REGISTERED
@@ -190,4 +193,22 @@ async def test_a_session_counts_from_the_sending_of_what_was_answered() -> None:
     assert not lifecycle.has_session
     controllers.is_silent = False
     await until(lambda: lifecycle.has_session)
+    await lifecycle.stop()
+
+
+async def test_one_that_is_heard_again_has_no_session_before_it_knows_what_was_decided() -> None:
+    controllers, clock = StubControllers(), ManualClock()
+    controllers.clock = clock
+    lifecycle = broker(controllers, nothing)
+    await lifecycle.start()
+    await until(lambda: lifecycle.has_session)
+    controllers.is_silent = True
+    clock.now_ms += 3_000
+    controllers.committed_offset = 10  # others lead what it led
+    controllers.is_silent = False
+    heard = len(controllers.offsets)
+    await until(lambda: len(controllers.offsets) > heard + 3)
+    assert not lifecycle.has_session
+    lifecycle._follower.image = MetadataImage(offset=10)
+    assert lifecycle.has_session
     await lifecycle.stop()

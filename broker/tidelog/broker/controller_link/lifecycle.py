@@ -81,6 +81,8 @@ class Lifecycle:
         self._follower = follower
         self._answered_ms: int | None = None
         """Time at which the newest heartbeat that was answered was sent."""
+        self._answered_offset = 0
+        """Metadata offset that the controllers had committed when they answered it."""
         self._is_prepared = is_prepared
         self._on_registered = on_registered
         self._note_event = note
@@ -90,9 +92,13 @@ class Lifecycle:
     def has_session(self) -> bool:
         """True while the controllers surely have not given this broker up.
 
-        They do when they have not heard it for a session, which counts here from the sending.
+        They do when they have not heard it for a session, which counts here from the sending. What
+        they decided before they answered the newest heartbeat is known here, too: one that they
+        hear again after they gave it up has to learn of that first.
         """
         if self._answered_ms is None or not self.is_ready:
+            return False
+        if self._follower.image.offset < self._answered_offset:
             return False
         silent_ms = self._controllers.clock.monotonic_ms() - self._answered_ms
         return silent_ms < self._identity.session_timeout_ms
@@ -181,6 +187,7 @@ class Lifecycle:
                 return
             if response.error.code == common_pb2.NONE:
                 self._answered_ms = sent_ms
+                self._answered_offset = response.metadata_offset
                 self._note(response)
             await asyncio.sleep(self._interval_ms() / 1000)
 
