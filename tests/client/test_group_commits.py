@@ -193,6 +193,29 @@ async def test_a_refusal_after_an_attempt_without_an_answer_does_not_say_that_no
         assert refused.value.is_outcome_unknown == is_unknown
 
 
+async def test_no_attempt_of_a_commit_outlives_the_partition(cluster: RealCluster) -> None:
+    """It may be this member's again, which began where the group had committed."""
+    async with consumer(cluster, enable_auto_commit=False) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        await reader.commit({("orders", 0): 3, ("orders", 1): 3})
+        group: Any = reader._group
+
+        def release(method: str, answer: Any) -> None:
+            if method == "OffsetCommit":
+                answer.error.code = common_pb2.NOT_COORDINATOR
+                group._offsets.note_released([TopicPartition("orders", 0)])
+                cluster.spoil = lambda *_: None
+
+        cluster.spoil = release
+        reader.commit_soon({("orders", 1): 4})
+        with pytest.raises(CommitFailedError, match="let go"):
+            await reader.commit({("orders", 0): 4})
+        await reader.commit({("orders", 0): 3})
+        found = await GroupCalls(cluster).committed()
+        assert (found["orders", 0], found["orders", 1]) == (3, 4)
+
+
 async def test_a_consumer_that_assigns_its_partitions_commits_to_an_empty_group(
     cluster: RealCluster,
 ) -> None:

@@ -51,9 +51,13 @@ class Found(NamedTuple):
 class Turn:
     """Place of a commit among those of one consumer."""
 
-    def __init__(self, before: asyncio.Future[None] | None, incarnation: int) -> None:
+    def __init__(
+        self, before: asyncio.Future[None] | None, incarnation: int, releases: int
+    ) -> None:
         self.incarnation = incarnation
         """Incarnation of the membership at the call; a later one has lost the partitions."""
+        self.releases = releases
+        """Number of times that partitions had been let go of."""
         self._before = before
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -95,12 +99,19 @@ class CommittedOffsets:
         self._membership = membership
         self._is_subscribed = is_subscribed
         self._last: asyncio.Future[None] | None = None
+        self._releases = 0
+        self._released_at: dict[TopicPartition, int] = {}
 
     def take_turn(self) -> Turn:
         """Take the place after all commits that were called for before; `commit` gives it back."""
-        turn = Turn(self._last, self._membership.incarnation)
+        turn = Turn(self._last, self._membership.incarnation, self._releases)
         self._last = turn.ended
         return turn
+
+    def note_released(self, partitions: Iterable[TopicPartition]) -> None:
+        """Note partitions that were let go of: no commit that was called for before goes on."""
+        self._releases += 1
+        self._released_at.update(dict.fromkeys(partitions, self._releases))
 
     async def commit(
         self,
@@ -123,7 +134,7 @@ class CommittedOffsets:
                 part = dict(listed[first : first + PARTITIONS_MAX])
                 unsure: list[TidelogError] = []
                 try:
-                    await self._commit(part, topic_ids, turn.incarnation, unsure, timeout_ms)
+                    await self._commit(part, topic_ids, turn, unsure, timeout_ms)
                 except TidelogError as error:
                     error.is_outcome_unknown = error.is_outcome_unknown or bool(unsure)
                     raise
@@ -132,7 +143,7 @@ class CommittedOffsets:
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         topic_ids: Mapping[TopicPartition, bytes],
-        incarnation: int,
+        turn: Turn,
         unsure: list[TidelogError],
         timeout_ms: int,
     ) -> None:
@@ -144,11 +155,8 @@ class CommittedOffsets:
             left_ms = max(1, deadline_ms - clock.monotonic_ms())
 
             def make(request: OffsetCommitRequest = request) -> OffsetCommitRequest:
-                # Before each attempt: one that joined again meanwhile may have its old epoch.
-                if membership.incarnation != incarnation:
-                    raise CommitFailedError(
-                        "the member was fenced: its partitions are not its own now"
-                    )
+                # Before each attempt: the member may have its old epoch again, or the partition.
+                self._check_owned(offsets, turn)
                 request.sequence = membership.next_number()
                 return request
 
@@ -164,6 +172,14 @@ class CommittedOffsets:
                 continue
             _raise_for(response)
             return
+
+    def _check_owned(self, offsets: Iterable[TopicPartition], turn: Turn) -> None:
+        """Raise `CommitFailedError` when something was lost or let go of since the call."""
+        if self._membership.incarnation != turn.incarnation:
+            raise CommitFailedError("the member was fenced: its partitions are not its own now")
+        for tp in offsets:
+            if self._released_at.get(tp, 0) > turn.releases:
+                raise CommitFailedError(f"{tp.topic}-{tp.partition} was let go of meanwhile")
 
     def _request(
         self,
