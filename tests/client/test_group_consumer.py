@@ -20,11 +20,12 @@ from tests.client.group_consumers import (
     read_on,
 )
 from tests.client.patience import until
-from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, encoded, started
+from tests.client.real_cluster import ADDRESSES, RealCluster, encoded, started
+from tests.client.topic_changes import add_partitions
 from tests.node.group_calls import GroupCalls
 
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.client import Admin, TopicPartition
+from tidelog.client import TopicPartition
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
@@ -322,18 +323,6 @@ async def test_a_topic_made_again_is_read_from_its_start(cluster: RealCluster) -
         assert places(await read(reader, 1)) == {(0, 0)}
 
 
-async def test_a_partition_is_read_by_one_whose_metadata_is_of_before_it(
-    cluster: RealCluster,
-) -> None:
-    """The coordinator assigns it at once, and metadata ages for five minutes."""
-    async with consumer(cluster) as reader, Admin(BOOTSTRAP, transport=cluster) as admin:
-        await reader.subscribe(["orders"])
-        await read(reader, 20)
-        await admin.create_partitions("orders", 5)
-        await cluster.topics["orders"].partitions[4].append(encoded([b"x"]))
-        assert places(await read(reader, 1)) == {(4, 0)}
-
-
 async def test_a_topic_made_again_is_read_by_one_that_knew_the_old_one(
     cluster: RealCluster,
 ) -> None:
@@ -354,6 +343,38 @@ async def test_a_topic_made_again_is_read_by_one_that_knew_the_old_one(
         await topic.partitions[0].append(encoded([b"y"]))
         await reader.subscribe(["orders"])
         assert places(await read(reader, 1)) == {(0, 1)}
+
+
+async def test_no_other_incarnation_than_the_assigned_one_is_read(cluster: RealCluster) -> None:
+    """Not that of a broker that lags, and leads the deleted topic for all that it knows."""
+    await cluster.create("other", partitions=1)
+    async with consumer(cluster) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        await reader.subscribe(["other"])
+        while reader.assignment() != {TopicPartition("other", 0)}:
+            await reader.getmany(timeout_ms=100)
+        await cluster.move("orders", 0, leader_id=2)
+        routing: Any = reader._routing
+        await routing._try_refresh()
+        routing._preferred = ADDRESSES[2]
+        cluster.lag(2)
+        await cluster.delete("orders")
+        topic = await cluster.create("orders", partitions=1, replicas=1)
+        await topic.partitions[0].append(encoded([b"new"]))
+        await reader.subscribe(["orders"])
+        assert [one.value for one in await read(reader, 1)] == [b"new"]
+
+
+async def test_partitions_that_are_added_are_read_without_an_error(cluster: RealCluster) -> None:
+    """The coordinator's assignment is newer than the member's metadata."""
+    async with consumer(cluster) as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        await add_partitions(cluster, "orders", 1, 2)
+        for number in (4, 5):
+            await cluster.topics["orders"].partitions[number].append(encoded([b"new"]))
+        assert places(await read(reader, 2)) == {(4, 0), (5, 0)}
 
 
 async def test_partitions_that_come_while_the_coordinator_is_down_are_read_later(

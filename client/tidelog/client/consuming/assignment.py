@@ -40,8 +40,8 @@ class Position:
     """True until a first offset is known: a group's committed one comes before `reset`."""
     is_held: bool = False
     """True while the consumer's group has it neither read nor handed out."""
-    is_fixed: bool = False
-    """True if the group has assigned this incarnation of the topic, and no later one."""
+    fixed_id: bytes = b""
+    """Incarnation of the topic that the group has assigned, and no other; empty: any."""
     high_watermark: int | None = None
     """The high watermark in the newest answer; None: no answer yet in this incarnation."""
     last_fetched_epoch: int | None = None
@@ -54,18 +54,33 @@ class Position:
         """True if none of its records are to be handed out now."""
         return self.is_paused or self.is_held
 
+    @property
+    def is_fixed(self) -> bool:
+        """True if only one incarnation of the topic is read."""
+        return bool(self.fixed_id)
+
+    def is_of(self, topic_id: bytes) -> bool:
+        """True unless offsets of this incarnation of the topic mean other records."""
+        return topic_id == self.fixed_id or not self.fixed_id
+
     def seek(self, offset: int, *, topic_id: bytes = b"") -> None:
-        """Read from `offset` on; discard fetched records."""
+        """Read from `offset` on; discard fetched records.
+
+        An offset of another incarnation than the one that is assigned is none: read from the reset.
+        """
+        if topic_id and not self.is_of(topic_id):
+            self.seek_to(self.reset)
+            return
         self.position = offset
-        self.topic_id = topic_id
+        self.topic_id = topic_id or self.fixed_id
         self.is_new = False
         self.rewind()
 
-    def seek_to(self, spec: Spec) -> None:
+    def seek_to(self, spec: Spec | None) -> None:
         """Read from the start or the end of the log, looked up later."""
         self.position = self.high_watermark = None
         self.is_new = False
-        self.topic_id = b""
+        self.topic_id = self.fixed_id
         self.reset = spec
         self.rewind()
 

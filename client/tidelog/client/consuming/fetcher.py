@@ -24,6 +24,7 @@ from tidelog.client.errors import (
     InconsistentTopicIdError,
     OffsetOutOfRangeError,
     TidelogError,
+    UnknownTopicIdError,
     error_from_wire,
 )
 from tidelog.client.offsets import OffsetLookup, Spec
@@ -34,6 +35,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
 Key = TypeVar("Key")
+_NOT_THERE = (common_pb2.UNKNOWN_TOPIC_OR_PARTITION, common_pb2.UNKNOWN_TOPIC_ID)
 _ANSWER_MARGIN_MS = 4_000
 """The time that a call waits beyond fetch_max_wait_ms before a silent leader is given up."""
 MAX_UNUSED_ANSWERS = 1
@@ -394,10 +396,7 @@ class Fetcher:
             position.pause_until(self._clock.monotonic_ms() + delay_ms)
             self._routing.request_refresh()
         elif position.is_fixed:
-            # The group assigns the new topic's partitions, to whom it will; or it has, and this
-            # client's metadata is of before.
-            self._routing.request_refresh()
-            position.pause_until(self._clock.monotonic_ms() + self._config.backoff.max_ms)
+            self._await_news(position)
         elif self._config.reset is not None:
             position.seek_to(self._config.reset)
             self._wake.set()
@@ -410,6 +409,15 @@ class Fetcher:
                     f"{topic}-{partition} belongs to the old topic, seek to one of the new topic",
                 ),
             )
+
+    def _await_news(self, position: Position) -> None:
+        """Wait for what the group or the metadata says of an assigned partition that is not there.
+
+        Either it was deleted, and the group takes it away; or its coordinator knew of it, as of a
+        partition that was added, before this client's metadata did.
+        """
+        self._routing.request_refresh()
+        position.pause_until(self._clock.monotonic_ms() + self._config.backoff.max_ms)
 
     def _pause(self, position: Position, error: TidelogError) -> None:
         """Retry the partition later; report an error that no retry can help."""
@@ -437,7 +445,10 @@ class Fetcher:
             if self._assignment.is_current(position, generation):
                 position.seek(offset, topic_id=topic_id)
         except TidelogError as error:
-            self._fail(position, error)
+            if position.is_fixed and error.code in _NOT_THERE:
+                self._await_news(position)
+            else:
+                self._fail(position, error)
 
     async def start_of(self, position: Position) -> tuple[int, bytes]:
         """Look up where to begin, and in which incarnation of the topic.
@@ -457,9 +468,12 @@ class Fetcher:
                 log_start_offset=-1,
                 log_end_offset=-1,
             )
-        return await self._lookup.start_of(
+        offset, topic_id = await self._lookup.start_of(
             position.tp, spec, timeout_ms=self._config.lookup_timeout_ms
         )
+        if not position.is_of(topic_id):
+            raise UnknownTopicIdError(f"the metadata is not of the assigned {position.tp.topic!r}")
+        return offset, topic_id
 
     def _start_discovery(self, position: Position) -> None:
         """Look up a topic that was assigned and sought without a look-up."""

@@ -403,6 +403,7 @@ class GroupReader:
         if self._membership.incarnation != incarnation:
             return None
         self._drop(names)
+        self._offsets.note_released(names)
         self._going.difference_update(names)
         for one in going:
             self._names.pop(one, None)
@@ -436,7 +437,8 @@ class GroupReader:
             position = parts.assignment.get(one.tp)
             if position is None:
                 continue
-            position.is_held = position.is_fixed = True
+            position.is_held = True
+            position.fixed_id = position.topic_id = one.topic_id
             position.is_new = False  # nothing is committed, if there is no offset
             if one.committed is not None:
                 position.seek(one.committed.offset, topic_id=one.topic_id)
