@@ -3,6 +3,7 @@
     engine/    event loops, scheduler, clocks, network, disks: all decided by the seed
     raft/      the Raft suite: voters alone, every step checked
     cluster/   the cluster suite: whole nodes, clients, faults, invariants; and chaos's stories
+    groups/    the groups suite: consumer groups on such nodes, members as processes
     suites/    seeds by the hundred, over worker processes; the ledger
     mutants/   broken rules, each of which a suite must notice
 

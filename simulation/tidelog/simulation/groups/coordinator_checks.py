@@ -230,6 +230,11 @@ class CoordinatorChecks:
                     self._member_epochs.get(key), of_member, f"epoch of member {member_id}"
                 ):
                     self._member_epochs[key] = of_member
+        for name, classic in hosted.shard.classic.by_id.items():
+            generation = Known(leader_epoch, classic.state.recorded.generation)
+            what = f"generation of group {name}"
+            if self._is_later(self._epochs.get(name), generation, what):
+                self._epochs[name] = generation
         self._check_offsets(hosted)
 
     def _check_offsets(self, hosted: Hosted[GroupShard]) -> None:
@@ -268,9 +273,12 @@ class CoordinatorChecks:
 
     def _check_groups_gone(self, watched: Watched) -> None:
         """Groups may go when nobody has been in them for the retention: epochs begin again."""
-        groups = watched.hosted.shard.groups
-        before = watched.changed_ms
-        watched.changed_ms = {name: live.state.changed_ms for name, live in groups.items()}
+        shard = watched.hosted.shard
+        groups = {
+            **{name: live.state.changed_ms for name, live in shard.groups.items()},
+            **{name: one.state.recorded.since_ms for name, one in shard.classic.by_id.items()},
+        }
+        before, watched.changed_ms = watched.changed_ms, groups
         for name, changed_ms in before.items():
             if name in groups:
                 continue

@@ -25,6 +25,8 @@ COVERAGE = (
     "topics_renewed",
     "offsets_expired",
     "groups_deleted",
+    "classic_generations",
+    "classic_commits",
     "elections",
     "controller_changes",
 )

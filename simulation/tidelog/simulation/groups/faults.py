@@ -57,6 +57,10 @@ class Faults:
         simulation = self._simulation
         if self._endless is not None:
             self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
+        if simulation.classic is not None:
+            simulation.classic.start_all()
+            striking = simulation.classic.strike_until(lambda: simulation.base.is_storm_over(end_s))
+            self._tasks.append(asyncio.ensure_future(striking))
         await strike_repeatedly(
             self._random,
             self._used,

@@ -128,7 +128,11 @@ def state_of(shard: GroupShard) -> dict[str, Any]:  # by group, of whatever kind
     groups: dict[str, Any] = {
         name: (live.state.state, live.state.members) for name, live in shard.groups.items()
     }
-    classic = {name: live.state.recorded for name, live in shard.classic.by_id.items()}
+    classic = {
+        name: live.state.recorded
+        for name, live in shard.classic.by_id.items()
+        if live.state.is_recorded
+    }
     offsets = shard.offsets._by_group  # noqa: SLF001
     return {"groups": groups, "classic groups": classic, "offsets": offsets}
 

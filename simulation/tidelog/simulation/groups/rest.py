@@ -43,6 +43,8 @@ def find_restless(simulation: GroupsSimulation) -> Iterator[str]:
             yield f"{process.name} does not have the assignment as this coordinator numbers it"
     yield from _unowned(simulation)
     yield from _unhandled(simulation)
+    if simulation.classic is not None:
+        yield from simulation.classic.find_restless()
 
 
 def find_unbalanced(simulation: GroupsSimulation, group: ConsumerGroup) -> Iterator[str]:

@@ -10,20 +10,21 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
-from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.core.chance import SeededRandom, shuffled
-from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
 from tidelog.simulation.engine.network import Host
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.groups.call_notes import describe_call
+from tidelog.simulation.groups.classic_checks import ClassicChecks
+from tidelog.simulation.groups.classic_group import ClassicGroup
 from tidelog.simulation.groups.commits import CommitChecks
 from tidelog.simulation.groups.coordinator_checks import (
     CoordinatorChecks,
     coordinator_of,
     hosted_by,
 )
+from tidelog.simulation.groups.coordinator_nodes import coordinator_node
 from tidelog.simulation.groups.handouts import Handouts
 from tidelog.simulation.groups.member_process import MemberParts, MemberProcess
 from tidelog.simulation.groups.ownership import OwnershipChecks
@@ -83,6 +84,16 @@ class GroupsSimulation:
         self._ownership = OwnershipChecks(
             self.members.values, self.traffic.incarnation_of, report, count
         )
+        self.classic: ClassicGroup | None = None
+        """None: the seed has no group of the classic protocol."""
+        if config.classic is not None:
+            self.classic = ClassicGroup(
+                self.base,
+                config.classic,
+                ClassicChecks(report, count),
+                self.random.fork("classic"),
+                shards=self.coordinators.newest,
+            )
         self._starts = 0
         self._by_loop: dict[object, MemberProcess] = {}
         self._breaks: dict[str, tuple[MemberProcess, int]] = {}
@@ -142,12 +153,7 @@ class GroupsSimulation:
 
     def coordinator_node(self) -> int | None:
         """The node that leads the group's partition, by the newest image."""
-        image = self.base.image
-        topic = image.topics.get(OFFSETS_TOPIC)
-        if topic is None:
-            return None
-        found = image.partition(OFFSETS_TOPIC, partition_of(GROUP, len(topic.partitions)))
-        return None if found is None else found.leader_id
+        return coordinator_node(self.base.image, GROUP)
 
     def live_group(self) -> LiveGroup | None:
         """The group at its newest coordinator."""
@@ -171,6 +177,10 @@ class GroupsSimulation:
         member = self._by_loop.get(loop)
         if member is not None:
             self._look_at_member(member)
+        elif self.classic is not None and (one := self.classic.by_loop().get(loop)) is not None:
+            failure = one.failure()
+            if failure is not None:
+                self.findings.report("application", f"{one.name}: {failure!r}")
         else:
             for machine in self.base.cluster.machines.values():
                 if machine.host is not None and machine.host.loop is loop:

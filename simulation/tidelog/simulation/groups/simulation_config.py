@@ -17,8 +17,11 @@ from tidelog.log.cleaner import CleanerConfig
 from tidelog.raft.config import RaftConfig
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 
-GROUP, TOOL_GROUP = "harbour", "tools"
-"""The group of the members; one that a tool commits for, without members."""
+GROUP, TOOL_GROUP, CLASSIC_GROUP = "harbour", "tools", "quay"
+"""The group of the members; one that a tool commits for, without members; one of the classic
+protocol."""
+CLASSIC_PROBABILITY = 0.35
+"""Share of the seeds that have a group of the classic protocol, too."""
 FIRST, SECOND, RENEWED = "tides", "charts", "weather"
 """Topics; the last one is deleted and made again."""
 PARTITIONS_MAX = 5
@@ -57,6 +60,15 @@ class MemberPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassicTimes:
+    """Times and number of the members of the classic group."""
+
+    members: int
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class GroupsConfig:
     """Configuration of a seed."""
 
@@ -68,6 +80,8 @@ class GroupsConfig:
     """Topics that members subscribe to."""
     produce_pause_s_max: float
     are_times_default: bool
+    classic: ClassicTimes | None
+    """None: the seed has no group of the classic protocol."""
 
     @property
     def groups(self) -> GroupConfig:
@@ -119,6 +133,17 @@ def draw_config(seed: int, random: SeededRandom) -> GroupsConfig:
         topics=topics,
         produce_pause_s_max=2.0 if are_times_default else random.uniform(0.2, 0.6),
         are_times_default=are_times_default,
+        classic=_draw_classic(random.fork("classic"), are_times_default=are_times_default),
+    )
+
+
+def _draw_classic(random: SeededRandom, *, are_times_default: bool) -> ClassicTimes | None:
+    if random.random() >= CLASSIC_PROBABILITY or are_times_default:
+        return None
+    return ClassicTimes(
+        members=random.randrange(2, 4),
+        session_timeout_ms=random.randrange(1_500, 4_000),
+        rebalance_timeout_ms=random.randrange(2_000, 6_000),
     )
 
 
@@ -154,6 +179,8 @@ def _short_groups(random: SeededRandom) -> GroupConfig:
         group_consumer_session_timeout_ms=session_timeout_ms,
         group_consumer_heartbeat_interval_ms=session_timeout_ms // random.randrange(3, 8),
         group_consumer_disconnect_grace_ms=random.randrange(200, 1_000),
+        group_min_session_timeout_ms=1_000,
+        group_initial_rebalance_delay_ms=300,
     )
 
 

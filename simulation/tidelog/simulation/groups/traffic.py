@@ -21,6 +21,7 @@ from tidelog.simulation.groups.handouts import Place
 from tidelog.v1 import common_pb2
 
 RETRY_S = 0.2
+NEWS_S = 0.02
 REQUEST_MS, DELIVERY_MS = 1_500, 4_000
 BURST_MAX = 5
 
@@ -139,8 +140,7 @@ class Traffic:
             ),
             is_done=common_pb2.TOPIC_ALREADY_EXISTS,
         )
-        topic_id = await self._known_to_all(plan.name, topic.ids)
-        topic.ids[topic_id] = topic.incarnation
+        await self._known_to_all(topic)
         topic.is_there = True
         topic.is_over = self.is_quiet
         if not self.is_quiet:
@@ -159,14 +159,17 @@ class Traffic:
             else:
                 return
 
-    async def _known_to_all(self, name: str, before: dict[bytes, int]) -> bytes:
-        """Wait until every broker runs and knows the new incarnation; its id."""
+    async def _known_to_all(self, topic: Topic) -> None:
+        """Wait until every broker runs and knows the new incarnation; note its id at once."""
+        name, before = topic.plan.name, set(topic.ids)  # only asked
         while True:
-            ids = {self._topic_id(node_id, name) for node_id in self._base.config.broker_ids}
-            (first,) = ids if len(ids) == 1 else (None,)
-            if first is not None and first not in before:
-                return first
-            await asyncio.sleep(RETRY_S)
+            made = self._base.image.topics.get(name)
+            if made is not None:
+                topic.ids.setdefault(made.topic_id, topic.incarnation)
+            ids = [self._topic_id(node_id, name) for node_id in self._base.config.broker_ids]
+            if len(set(ids)) == 1 and ids[0] is not None and ids[0] not in before:
+                return
+            await asyncio.sleep(NEWS_S)
 
     def _topic_id(self, node_id: int, name: str) -> bytes | None:
         node = self._base.machine(node_id).node

@@ -3,6 +3,7 @@
     mutant                   how a patch is applied and taken back
     raft, raft_*             mutants of the Raft suite
     cluster, cluster_*       mutants of the cluster suite
+    groups, groups_*         mutants of the groups suite
     hunt                     seeds until a mutant is caught
     on_sockets, socket_hunt  mutants in real processes, and the scenario that must notice each
 
