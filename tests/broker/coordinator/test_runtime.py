@@ -51,9 +51,13 @@ class Seen:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
+        self.metadata: list[str | None] = []
+        """None: a tombstone."""
 
     def replay(self, record: CoordinatorRecord) -> None:
         self.numbers.append(record.key.offset_commit.partition)
+        value = record.value
+        self.metadata.append(value.metadata if isinstance(value, OffsetCommitValue) else None)
 
 
 class Log:
@@ -159,6 +163,21 @@ async def test_a_shard_is_loaded_to_the_logs_end_before_it_answers(
     assert coordinators.loaded_numbers == [[], again.shard.numbers]
     assert again.end_offset == coordinators.log.end_offset
     assert (coordinators.runtime.loading, coordinators.runtime.loads) == (0, 2)
+
+
+async def test_a_load_replays_the_newest_record_of_each_key_of_a_piece_in_their_order(
+    coordinators: Coordinators,
+) -> None:
+    """A group that commits all the time would hold up the next coordinator with all its commits."""
+    hosted = await coordinators.elected()
+    gone = CoordinatorRecord(record(3).key, None)
+    hosted.append([record(1, "old"), record(2), record(3), record(1, "new"), gone])
+    hosted.append([record(2, "another piece")])
+    coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
+    again = await coordinators.elected()
+    assert again.shard.numbers == [2, 1, 3, 2]
+    assert again.shard.metadata == ["", "new", None, "another piece"]
+    assert again.end_offset == hosted.end_offset == 6
 
 
 async def test_a_read_waits_for_what_was_loaded_and_is_not_committed(

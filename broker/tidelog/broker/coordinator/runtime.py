@@ -1,10 +1,11 @@
 """The shell under coordinators: loads their shards, appends for them, awaits commits.
 
 A *shard* is the state of one partition of an internal topic, as long as this broker leads it in one
-leader epoch. It is loaded to the log's end, since it will commit what it finds there. Each decision
-is appended and replayed at once; nothing is answered before all that it saw is committed. When the
-leadership ends, the shard is thrown away, and those who wait hear of it: a read, that this is no
-coordinator any more; a write, that its outcome is unknown.
+leader epoch. It is loaded to the log's end, since it will commit what it finds there; of each piece
+that is read, the newest record of each key. Each decision is appended and replayed at once; nothing
+is answered before all that it saw is committed. When the leadership ends, the shard is thrown away,
+and those who wait hear of it: a read, that this is no coordinator any more; a write, that its
+outcome is unknown.
 
 An append that failed half way leaves a log of which nobody knows the end: the shard is loaded
 again. Source: Kafka's CoordinatorRuntime.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -397,15 +398,25 @@ class CoordinatorRuntime(Generic[S]):
     async def _read(self, hosted: Hosted[S]) -> int:
         count = 0
         async for one in self._loader.slices(hosted.leadership, LoadEnd.LOG_END):
+            newest: dict[bytes | None, bytes | None] = {}
             for raw in one.read_records():
-                record = decode(raw.key, raw.value)
-                if record is not None:
-                    hosted.shard.replay(record)
+                newest.pop(raw.key, None)  # its place is that of the newest
+                newest[raw.key] = raw.value
                 count += 1
                 if count % RECORDS_PER_TURN == 0:
                     await asyncio.sleep(0)
+            await self._replay(hosted, newest)
             hosted.end_offset = one.next_offset
         return count
+
+    async def _replay(self, hosted: Hosted[S], newest: Mapping[bytes | None, bytes | None]) -> None:
+        """Replay the newest record of each key of a slice, as if it had been compacted."""
+        for number, (key, value) in enumerate(newest.items(), start=1):
+            record = decode(key, value)
+            if record is not None:
+                hosted.shard.replay(record)
+            if number % RECORDS_PER_TURN == 0:
+                await asyncio.sleep(0)
 
 
 def _batches(records: Iterable[CoordinatorRecord], now_ms: int) -> list[bytes]:
