@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.client.consumer_cases import WAIT_MS, consumer, filled, turns
-from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
+from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.real_cluster import BOOTSTRAP, RealCluster, encoded, started
+from tests.client.topic_changes import add_partitions
 
 from tidelog.client import Consumer, errors, sync
 
@@ -70,3 +71,16 @@ def test_synchronous_consumer_is_refused_the_same_way() -> None:
             next(iter(consumer))
         with pytest.raises(errors.NothingAssignedError):
             consumer.getmany(timeout_ms=WAIT_MS)
+
+
+async def test_a_partition_that_is_newer_than_the_metadata_is_read() -> None:
+    """Metadata ages for five minutes; who was told of a new partition may read it before."""
+    cluster = await started()
+    await filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        await take(c, 20)
+        await add_partitions(cluster, "t", 1)
+        await cluster.topics["t"].partitions[1].append(encoded([b"new"]))
+        c.assign([("t", 1)])
+        assert [one.value for one in await take(c, 1)] == [b"new"]
