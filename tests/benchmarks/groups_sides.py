@@ -136,7 +136,8 @@ class KafkaSide:
         config = {"min.insync.replicas": "2" if replicas == 3 else "1"}
         new = new_topic(self.topic(topic), partitions, replicas, config=config)
         try:
-            created = self._admin().create_topics([new])[self.topic(topic)]
+            admin = self._admin()  # its futures fail once it is gone
+            created = admin.create_topics([new])[self.topic(topic)]
             await asyncio.to_thread(created.result)
         except confluent("confluent_kafka").KafkaException as error:
             raise RuntimeError(f"{self.topic(topic)} was not created: {error}") from error
@@ -157,7 +158,8 @@ class KafkaSide:
 
     def _find(self, group: str) -> int | None:
         try:
-            described = self._admin().describe_consumer_groups([group])[group].result()
+            admin = self._admin()
+            described = admin.describe_consumer_groups([group])[group].result()
         except confluent("confluent_kafka").KafkaException:
             return None  # its brokers look for each other
         return int(described.coordinator.id)

@@ -54,7 +54,7 @@ class MemberFaults:
             Kind("member_reset", self._reset, weight=2),
             Kind("member_cut_from_coordinator", self._cut_from_coordinator, weight=3),
             Kind("member_cut_off", self._cut_off, weight=2),
-            Kind("member_resubscribe", self._resubscribe),
+            Kind("member_resubscribe", self._resubscribe, weight=2),
             Kind("member_stuck", self._stuck, weight=2),
             Kind("member_late", self._late, weight=2),
             Kind("member_crossing", self._crossing, weight=2),
@@ -138,6 +138,8 @@ class MemberFaults:
         member = self._draw()
         if member is not None and not member.is_paused:
             topics = self._simulation.draw_topics()
+            if set(topics) == set(member.topics):
+                topics = self._actions.shuffled(topics)[: max(1, len(topics) - 1)]
             self._count("member_resubscribe", member, " ".join(topics))
             member.begin_subscribe(topics)
 

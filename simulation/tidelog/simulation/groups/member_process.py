@@ -27,7 +27,7 @@ AFTER_ERROR_S = 0.2
 CLOSE_MS = 8_000
 SLOW_LISTENER_PROBABILITY = 0.15
 SLOW_LISTENER_S = Span(0.0, 1.5)
-STUCK_LISTENER_PROBABILITY = 0.2
+STUCK_LISTENER_PROBABILITY = 0.35
 """Share of the slow listeners that take about as long as a member has to let go."""
 STUCK_LISTENER_POLLS = Span(0.5, 1.6)
 
