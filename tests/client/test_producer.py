@@ -9,6 +9,7 @@ import pytest
 from tests.client.loop_peers import LoopPeers
 from tests.client.meddler import Mishap
 from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, started
+from tests.client.topic_changes import add_partitions
 
 from tidelog.client import Producer, errors
 from tidelog.client.producing.partitioners import murmur2
@@ -313,6 +314,18 @@ async def test_unknown_partition_is_named() -> None:
     async with producer(cluster) as p:
         with pytest.raises(errors.KafkaError, match="partitions 0 to 1, not 5"):
             await p.send("t", value=b"a", partition=5)
+
+
+async def test_a_partition_that_is_newer_than_the_metadata_is_written_to() -> None:
+    cluster = await started()
+    await cluster.create("t", partitions=1)
+    async with producer(cluster) as p:
+        await p.send("t", value=b"a", partition=0)
+        await add_partitions(cluster, "t", 1, 2)
+        assert (await p.send("t", value=b"b", partition=1)).partition == 1
+        await add_partitions(cluster, "t", 3)
+        await p.send_many("t", [b"c"], partition=3)
+    assert cluster.values("t") == [[b"a"], [b"b"], [], [b"c"]]
 
 
 async def test_wrong_type_is_refused_before_it_harms_a_batch() -> None:

@@ -44,7 +44,6 @@ from tidelog.client.producing.partitioners import (
 from tidelog.client.producing.producer_engine import (
     ProducerEngine,
     ProducerEngineConfig,
-    check_partition,
 )
 from tidelog.client.producing.producer_interceptors import (
     OnDelivery,
@@ -306,8 +305,9 @@ class Producer(Generic[K, V]):
             view = await self._engine.admit(topic, size)
         if partition is None:
             partition = self._partitioning.one(topic, view, pair, size)
-        else:
-            check_partition(topic, view, partition)
+        elif partition not in view.leaders:
+            await self._engine.check_partition(topic, partition)
+            view = await self._engine.admit(topic, size)
         delivery = SingleDelivery(timestamp_ms=timestamp_ms, listener=listener)
         self._append(
             TopicPartition(topic, partition),
@@ -356,7 +356,7 @@ class Producer(Generic[K, V]):
         view = await self._engine.topic(topic)
         targets: list[int] | None = None
         if partition is not None:
-            check_partition(topic, view, partition)
+            await self._engine.check_partition(topic, partition)
         else:
             targets = self._partitioning.each(topic, view, pairs)
         listener = self._interceptors.listener()

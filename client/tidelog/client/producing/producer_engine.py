@@ -129,6 +129,20 @@ class ProducerEngine:
         self.start()
         return await self.routing.topic(topic, timeout_ms=self._config.max_block_ms)
 
+    async def check_partition(self, topic: str, partition: int) -> None:
+        """Look for a partition, which may be newer than what this client knows.
+
+        Raises the errors of `topic`, and UnknownTopicOrPartitionError if the topic lacks it.
+        """
+        await self.topic(topic)
+        view = await self.routing.topic_with(
+            topic, [partition], timeout_ms=self._config.max_block_ms
+        )
+        if partition not in view.leaders:
+            raise UnknownTopicOrPartitionError(
+                f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, not {partition}",
+            )
+
     def admits(self, size_bytes: int) -> bool:
         """True if `size_bytes` can be taken without waiting."""
         is_idle = not self._has_news and not self.is_closed
@@ -193,14 +207,6 @@ class ProducerEngine:
                 f"buffer_memory={self._config.buffer_memory} stayed full for {max_block_ms} ms: "
                 "brokers acknowledge more slowly than records are sent"
             ) from None
-
-
-def check_partition(topic: str, view: TopicView, partition: int) -> None:
-    """Raise KafkaError unless the topic has this partition."""
-    if partition not in view.leaders:
-        raise UnknownTopicOrPartitionError(
-            f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, not {partition}",
-        )
 
 
 def _sender_config(config: ProducerEngineConfig) -> SenderConfig:
