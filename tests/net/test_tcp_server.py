@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.broker.kafka.kafka_frames import FETCH, METADATA, PRODUCE, answers_in, frame
-from tests.broker.kafka.memory_streams import Answered, echo, server
+from tests.broker.kafka.memory_streams import Answered, by_api, echo, server
 
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import Handler
@@ -125,7 +125,7 @@ async def test_many_buffers_are_sent_in_order_to_a_slow_reader(nodes: Callable[.
     await node.tcp.start()
     client = await node.connect()
     client.send(frame(FETCH, 1) + frame(FETCH, 2))
-    await node.until(lambda: node.of.traffic.api_stats()["kafka_requests"] == {FETCH: 1})
+    await node.until(lambda: by_api(node.of.traffic)["kafka_requests"] == {"Fetch": 1})
     for number in (1, 2):
         assert await client.answer() == (number, b"".join(pieces))
     client.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidelog.broker.kafka.server import KafkaServer, KafkaTimes
+from tidelog.broker.kafka.traffic import KafkaTraffic
 from tidelog.net.listeners import kafka_listeners
 from tidelog.node.config import NodeConfig
 from tidelog.node.kafka_apis.api_versions import with_api_versions
@@ -32,10 +33,13 @@ def build_kafka(
         unsent_ms=config.replica.unread.timeout_ms,
         unfinished_ms=config.unfinished.timeout_ms,
     )
+    traffic = KafkaTraffic()
+    rows = with_api_versions(() if ports is None else broker_rows(ports))
     return KafkaServer(
-        apis=dispatch(with_api_versions(() if ports is None else broker_rows(ports))),
+        apis=dispatch(rows, traffic.note_errors),
         config=config.kafka,
         times=times,
         on_fatal=on_fatal,
+        traffic=traffic,
         is_full=lambda: ports is not None and ports.replica_manager.appender.is_full,
     )

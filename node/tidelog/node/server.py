@@ -166,9 +166,8 @@ class Node:
             **self.unread.stats(),
             "unfinished_request_bytes": self.unfinished.size_bytes,
             "unfinished_request_hang_ups": self.unfinished.hang_ups,
+            **({} if self.kafka is None else self.kafka.stats()),
         }
-        if self.kafka is not None:
-            numbers.update(self.kafka.stats())
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
             numbers.update(self._broker.replica_manager.stats())
@@ -183,7 +182,8 @@ class Node:
 
     def families(self) -> list[MetricFamily]:
         """Metrics with labels, but those of clients."""
-        return [] if self._broker is None else self._broker.groups.metrics.families()
+        of_groups = [] if self._broker is None else self._broker.groups.metrics.families()
+        return of_groups if self.kafka is None else [*of_groups, *self.kafka.traffic.families()]
 
     def _status(self, call: Call) -> NodeStatusResponse:
         return NodeStatusResponse(

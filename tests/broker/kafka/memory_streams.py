@@ -11,6 +11,7 @@ from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import Handler
 from tidelog.broker.kafka.server import KafkaApis, KafkaServer, KafkaTimes
+from tidelog.broker.kafka.traffic import KafkaTraffic
 from tidelog.net.byte_streams import Receiver
 from tidelog.net.call import Call
 from tidelog.net.listeners import KAFKA, Listener
@@ -40,6 +41,12 @@ def server(
         times=times or KafkaTimes(),
         on_fatal=on_fatal or fail,
     )
+
+
+def by_api(traffic: KafkaTraffic) -> dict[str, dict[str, float]]:
+    """Metrics of a server with one label: by name, then by API."""
+    families = [one for one in traffic.families() if one.labels == ("api",)]
+    return {one.name: {api: value for (api,), value in one.samples} for one in families}
 
 
 def fail(error: BaseException) -> None:

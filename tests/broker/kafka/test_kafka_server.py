@@ -8,7 +8,7 @@ from collections.abc import Iterator, MutableMapping
 import pytest
 import structlog
 from tests.broker.kafka.kafka_frames import FETCH, METADATA, PRODUCE, frame
-from tests.broker.kafka.memory_streams import LISTENER, Answered, Client, echo, server
+from tests.broker.kafka.memory_streams import LISTENER, Answered, Client, by_api, echo, server
 
 from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.kafka.connection import Request
@@ -308,11 +308,11 @@ async def test_requests_are_counted_by_api() -> None:
     client = Client(of)
     client.send(frame(PRODUCE, 1) + frame(PRODUCE, 2) + frame(METADATA, 3, b"12345"))
     await asyncio.sleep(10)
-    found = of.traffic.api_stats()
-    assert found["kafka_requests"] == {PRODUCE: 2, METADATA: 1}
-    assert found["kafka_answer_bytes"] == {PRODUCE: 20, METADATA: 10}
-    assert found["kafka_request_bytes"] == {PRODUCE: 24, METADATA: 17}
-    assert found["kafka_seconds"][METADATA] == pytest.approx(1.5, abs=0.1)
+    found = by_api(of.traffic)
+    assert found["kafka_requests"] == {"Produce": 2, "Metadata": 1}
+    assert found["kafka_answer_bytes"] == {"Produce": 20, "Metadata": 10}
+    assert found["kafka_request_bytes"] == {"Produce": 24, "Metadata": 17}
+    assert found["kafka_request_seconds"]["Metadata"] == pytest.approx(1.5, abs=0.1)
 
 
 async def test_a_stop_answers_what_came_and_ends_the_rest_in_bounded_time() -> None:

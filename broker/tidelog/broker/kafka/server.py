@@ -68,9 +68,10 @@ class KafkaServer:
         config: KafkaConfig,
         times: KafkaTimes,
         on_fatal: Callable[[BaseException], None],
+        traffic: KafkaTraffic | None = None,
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.traffic = KafkaTraffic()
+        self.traffic = KafkaTraffic() if traffic is None else traffic
         self._apis = apis
         self._config = config
         self._times = times

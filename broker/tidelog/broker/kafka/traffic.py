@@ -8,10 +8,13 @@ API keys and versions are those that are advertised, so the number of counters i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tidelog.broker.kafka.request_header import Refusal
+from tidelog.core.metric_family import MetricFamily, Sample
+from tidelog.kafka.apis import APIS
+from tidelog.v1.common_pb2 import ErrorCode
 
 
 @dataclass(slots=True)
@@ -38,6 +41,8 @@ class KafkaTraffic:
         self.hang_ups = 0
         """Connections closed because they were idle, or took or sent nothing for too long."""
         self._apis: dict[int, ApiCounters] = {}
+        self._errors: Counter[tuple[int, int]] = Counter()
+        """By api key and code."""
 
     def note_answer(
         self, api_key: int, *, request_bytes: int, answer_bytes: int, seconds: float
@@ -49,6 +54,10 @@ class KafkaTraffic:
         counters.answer_bytes += answer_bytes
         counters.seconds += seconds
 
+    def note_errors(self, api_key: int, codes: Iterable[int]) -> None:
+        """Count the errors that an answer tells of, one for each place that has one."""
+        self._errors.update((api_key, code) for code in codes)
+
     def stats(self) -> Mapping[str, float]:
         """Metrics of the node."""
         return {
@@ -58,9 +67,36 @@ class KafkaTraffic:
             "kafka_hang_ups": self.hang_ups,
         }
 
-    def api_stats(self) -> Mapping[str, Mapping[int, float]]:
-        """Metrics by API: by metric, then by api key."""
-        return {
-            f"kafka_{one.name}": {key: getattr(each, one.name) for key, each in self._apis.items()}
-            for one in fields(ApiCounters)
-        }
+    def families(self) -> list[MetricFamily]:
+        """Metrics by API, and errors by API and code."""
+        apis = sorted(self._apis.items())
+        errors = [
+            Sample((_name(key), _error_name(code)), count)
+            for (key, code), count in sorted(self._errors.items())
+        ]
+        return [
+            *(
+                MetricFamily(
+                    name, meaning, ("api",), [Sample((_name(key),), read(one)) for key, one in apis]
+                )
+                for name, meaning, read in _BY_API
+            ),
+            MetricFamily("kafka_errors", "errors told in answers", ("api", "error"), errors),
+        ]
+
+
+_BY_API: Sequence[tuple[str, str, Callable[[ApiCounters], float]]] = (
+    ("kafka_requests", "requests answered", lambda one: one.requests),
+    ("kafka_request_bytes", "bytes of requests", lambda one: one.request_bytes),
+    ("kafka_answer_bytes", "bytes of answers", lambda one: one.answer_bytes),
+    ("kafka_request_seconds", "time of handling, waits included", lambda one: one.seconds),
+)
+
+
+def _name(api_key: int) -> str:
+    return APIS[api_key].name
+
+
+def _error_name(code: int) -> str:
+    """Kafka's name of a code; its number where only Kafka's protocol needs it here."""
+    return ErrorCode.Name(code) if code in ErrorCode.values() else str(code)

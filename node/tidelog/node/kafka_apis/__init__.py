@@ -3,6 +3,7 @@
     served            a row: which versions of an API are served, and by which handler. Begin here
     dispatch          rows to what the listeners call: bytes to message, handler, message to bytes
     error_codes ◆     numbers in answers, where Kafka's clients read other advice from ours
+    response_errors ◆ error codes of a response, for metrics
     reached ◆         leaders' addresses in answers: of the caller's listener
     table             the rows of a node, collected from the modules below
     api_versions, metadata, produce, fetch, list_offsets, leader_epochs, producer_ids

@@ -5,7 +5,7 @@ Bytes that are not the message which their header announces close the connection
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import ConnectionClosedError
@@ -17,15 +17,25 @@ from tidelog.kafka.message import Message
 from tidelog.net.byte_streams import Buffer
 from tidelog.net.call import Call
 from tidelog.node.kafka_apis.api_versions import unsupported_version
+from tidelog.node.kafka_apis.response_errors import error_codes
 from tidelog.node.kafka_apis.served import ApiCall, ServedApi
 
+NoteErrors = Callable[[int, Iterable[int]], None]
 
-def dispatch(rows: Iterable[ServedApi]) -> KafkaApis:
-    """Return what the listeners of a node with these APIs call."""
+
+def _ignore(_api_key: int, _codes: Iterable[int]) -> None:
+    """Note nothing."""
+
+
+def dispatch(rows: Iterable[ServedApi], note_errors: NoteErrors = _ignore) -> KafkaApis:
+    """Return what the listeners of a node with these APIs call.
+
+    `note_errors` hears the api key and the error codes of each response.
+    """
     served = {row.key: row for row in rows}
     return KafkaApis(
         forms=_Forms(served),
-        handler=_Dispatch(served),
+        handler=_Dispatch(served, note_errors),
         pipelined=frozenset(key for key, row in served.items() if row.is_pipelined),
         abandoned=frozenset(key for key, row in served.items() if row.is_abandoned),
     )
@@ -49,8 +59,9 @@ class _Forms:
 class _Dispatch:
     """See `tidelog.broker.kafka.peer.Handler`."""
 
-    def __init__(self, served: dict[int, ServedApi]) -> None:
+    def __init__(self, served: dict[int, ServedApi], note_errors: NoteErrors) -> None:
         self._served = served
+        self._note_errors = note_errors
 
     async def __call__(self, request: Request, call: Call) -> Sequence[Buffer] | None:
         header = request.header
@@ -61,7 +72,10 @@ class _Dispatch:
         if row.is_abandoned:
             request.release()
         response = await row.handler(message, ApiCall(call, version))
-        return None if response is None else response.encode(version)
+        if response is None:
+            return None
+        self._note_errors(header.api_key, error_codes(response))
+        return response.encode(version)
 
 
 def _decode(request: Request) -> Message:
