@@ -61,7 +61,8 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
 
 class _Cluster:
     bootstrap = "127.0.0.1:1"
-    pids: list[int] = []  # noqa: RUF012
+    kafka_bootstrap = "127.0.0.1:2,127.0.0.1:3"
+    pids: list[int] = [7, 8]  # noqa: RUF012
 
 
 def _group(name: str, *peer: str) -> Group:
@@ -145,3 +146,28 @@ def test_a_quick_session_that_falls_behind_gets_shorter_but_leaves_no_row_out(
     session.measure_loads(_Cluster(), warm_up(quick))
     assert len(session.results()) == rows
     assert session.effort.scale == quick.scale * shortest
+
+
+def test_kafkas_clients_are_the_peers_on_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def run(self: Peer, *arguments: str) -> dict[str, list[float]]:
+        asked.append(arguments)
+        rate = 6.0 if "--bootstrap" in arguments else 4.0
+        return {"produce.java.100B": [rate], "another": [1.0]}
+
+    monkeypatch.setattr(Peer, "run", run)
+    monkeypatch.setattr(sessions, "run_worker", lambda *_: {})
+    row = Row("wire: a", "MiB/s", "wire.produce.java.100B", "produce.java.100B")
+    group = Group("wire: a", Kind.WIRE, [row], peer=("perf", "--sizes", "100"))
+    session = _session(tmp_path, 1, group)
+    session.measure_loads(_Cluster(), _group("warm-up"))
+    ours = ("--bootstrap", "127.0.0.1:2,127.0.0.1:3", "--broker-pids", "7,8")
+    assert asked == [(*group.peer, *ours), group.peer]
+    (result,) = session.results()
+    assert (result.ratio, result.errors) == (1.5, ())
+    lonely = BenchSession(EFFORTS["quick"], [group], None)
+    lonely.measure_loads(_Cluster(), _group("warm-up"))
+    assert "the clients are the peer's" in lonely.errors["wire: a"][0]

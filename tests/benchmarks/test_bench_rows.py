@@ -10,6 +10,7 @@ import pytest
 
 from tidelog.benchmarks.efforts import EFFORTS
 from tidelog.benchmarks.plan import Kind, groups, warm_up
+from tidelog.benchmarks.plan_wire import wire_groups
 from tidelog.benchmarks.rows import Aim, Row, aim_text, result_of
 
 _ROW = Row("x", "ms", "o", "k")
@@ -112,8 +113,15 @@ def test_quick_leaves_no_row_out(effort: str) -> None:
 
 
 def test_names_are_not_used_twice() -> None:
-    found = [row.figure for group in groups(EFFORTS["quick"]) for row in group.rows]
+    every = [*groups(EFFORTS["quick"]), *wire_groups(EFFORTS["quick"])]
+    found = [row.figure for group in every for row in group.rows]
     assert len(found) == len(set(found))
+
+
+def test_rows_of_kafkas_clients_have_the_same_measure_on_both_sides() -> None:
+    for group in wire_groups(EFFORTS["full"]):
+        assert "wire" in group.name
+        assert all(row.ours == f"wire.{row.kafka}" for row in group.rows)
 
 
 AIMS = {

@@ -16,7 +16,7 @@ from tidelog.core.errors import TidelogError
 from tidelog.net.quiet_ports import quiet_ports
 from tidelog.node.local_cluster import calls as cluster_calls
 from tidelog.node.local_cluster import process as cluster_process
-from tidelog.node.local_cluster.plan import NO_PORTS, NodePlan, load_or_create
+from tidelog.node.local_cluster.plan import NodePlan, load_or_create
 from tidelog.node.local_cluster.process import Started
 
 NODES = 3
@@ -32,12 +32,12 @@ class OwnCluster:
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="tidelog-bench-"))
         (self._folder / "data").mkdir()
-        ports = quiet_ports(2 * NODES)
+        ports = quiet_ports(3 * NODES)
         self._plans = load_or_create(
             self._folder / "data",
             ports=ports[:NODES],
-            http_ports=ports[NODES:],
-            kafka_ports=NO_PORTS,
+            http_ports=ports[NODES : 2 * NODES],
+            kafka_ports=ports[2 * NODES :],
         )
 
     def __enter__(self) -> OwnCluster:
@@ -52,6 +52,11 @@ class OwnCluster:
     def bootstrap(self) -> str:
         """The addresses of all nodes, comma-separated."""
         return ",".join(plan.address for plan in self._plans)
+
+    @property
+    def kafka_bootstrap(self) -> str:
+        """The same, where they speak Kafka's protocol."""
+        return ",".join(plan.kafka_address or "" for plan in self._plans)
 
     @property
     def pids(self) -> list[int]:

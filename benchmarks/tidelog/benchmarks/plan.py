@@ -36,6 +36,8 @@ class Kind(Enum):
     """Start a separate cluster, leave it idle, stop it and start it again."""
     LOAD = "load"
     """Put a load on the cluster from a worker process."""
+    WIRE = "wire"
+    """Have the peer's program put its load on our cluster."""
     MEMORY = "memory"
     """Run nothing: memory was measured after every load."""
 
@@ -81,7 +83,7 @@ def warm_up(effort: Effort) -> Group:
         Kind.LOAD,
         (),
         _produce_job(int(RECORDS_AT_SCALE_1[100] * scale), 100, "none", "all", "tuned"),
-        _perf("java", 100, scale=scale, profile="tuned"),
+        perf("java", 100, scale=scale, profile="tuned"),
     )
 
 
@@ -152,7 +154,7 @@ def _produce_one(effort: Effort, size: int, codec: str, acks: str, profile: str)
         Kind.LOAD,
         rows,
         _produce_job(int(RECORDS_AT_SCALE_1[size] * effort.scale), size, codec, acks, profile),
-        _perf("java", size, scale=effort.scale, codec=codec, acks=acks, profile=profile),
+        perf("java", size, scale=effort.scale, codec=codec, acks=acks, profile=profile),
     )
 
 
@@ -170,7 +172,7 @@ def _produce_job(records: int, size: int, codec: str, acks: str, profile: str) -
     }  # fmt: skip
 
 
-def _perf(
+def perf(
     client: str,
     size: int,
     *,
@@ -180,6 +182,7 @@ def _perf(
     profile: str = "default",
     consume: str = "",
 ) -> tuple[str, ...]:
+    """The peer's arguments for a load; `consume` names the clients that read it back."""
     chosen = {
         "--runs": "1", "--heap": HEAP, "--clients": client, "--sizes": str(size), "--acks": acks,
         "--codecs": codec, "--profiles": profile, "--scale": f"{scale:g}", "--consume": consume,
@@ -202,7 +205,7 @@ def _single(effort: Effort, size: int) -> Group:
             "load": "single", "key": f"single.{size}B", "size_bytes": size,
             "records": int(SINGLES_AT_SCALE_1[size] * effort.scale),
         },
-        _perf("produce", size, scale=effort.scale),
+        perf("produce", size, scale=effort.scale),
     )  # fmt: skip
 
 
@@ -248,7 +251,7 @@ def _consume(effort: Effort, size: int) -> Group:
             "load": "consume", "key": key, "size_bytes": size,
             "records": int(RECORDS_AT_SCALE_1[size] * effort.consume_scale),
         },
-        _perf("java", size, scale=effort.consume_scale, profile="tuned", consume="java,python"),
+        perf("java", size, scale=effort.consume_scale, profile="tuned", consume="java,python"),
         expected_s=30,
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.own_cluster import OwnCluster
 from tidelog.benchmarks.peer import Peer, run_program
 from tidelog.benchmarks.plan import Group, Job, Kind, groups
+from tidelog.benchmarks.plan_wire import OURS, wire_groups
 from tidelog.benchmarks.report import VERDICTS, number
 from tidelog.benchmarks.rows import Result, Spread, result_of
 from tidelog.core.errors import TidelogError
@@ -36,6 +37,10 @@ class Cluster(Protocol):
     @property
     def bootstrap(self) -> str:
         """The addresses of all nodes, comma-separated."""
+
+    @property
+    def kafka_bootstrap(self) -> str:
+        """The same, where they speak Kafka's protocol."""
 
     @property
     def pids(self) -> list[int]:
@@ -85,6 +90,8 @@ class BenchSession:
             group = self.groups[index]
             if group.kind is Kind.LOAD:
                 self._alternate(group, partial(self._load, cluster, group.job))
+            elif group.kind is Kind.WIRE:
+                self._alternate(group, partial(self._wire, cluster, group))
             elif group.kind is Kind.MEMORY:
                 self._show(group)
 
@@ -114,12 +121,23 @@ class BenchSession:
         if self.effort.scale > shortest:
             self.effort = shorten(self.effort)
             names = {group.name for group in self.groups}
-            self.groups = [group for group in groups(self.effort) if group.name in names]
+            every = [*groups(self.effort), *wire_groups(self.effort)]
+            self.groups = [group for group in every if group.name in names]
             self.report("behind schedule: the remaining runs are shortened")
 
     def _load(self, cluster: Cluster, job: Job) -> Measures:
         measures = run_worker(cluster, job)
         return {**measures, "loaded.mb": nodes.rss_mb(cluster.pids)}
+
+    def _wire(self, cluster: Cluster, group: Group) -> Measures:
+        """Have the peer's program measure our brokers, by their listeners of Kafka's protocol."""
+        if self.peer is None:
+            raise RunFailedError("the clients are the peer's, and it did not start")
+        pids = ",".join(map(str, cluster.pids))
+        said = self.peer.run(
+            *group.peer, "--bootstrap", cluster.kafka_bootstrap, "--broker-pids", pids
+        )
+        return {f"{OURS}{name}": values[-1] for name, values in said.items() if values}
 
     def _alternate(self, group: Group, measure: Callable[[], Measures]) -> None:
         for _ in range(self.effort.runs):

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.benchmarks.efforts import EFFORTS
+from tidelog.benchmarks.efforts import EFFORTS, Effort
 from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.machine import machine_facts
 from tidelog.benchmarks.peer import Peer
-from tidelog.benchmarks.plan import Group, groups, warm_up
+from tidelog.benchmarks.plan import Group, Kind, groups, warm_up
+from tidelog.benchmarks.plan_wire import wire_groups
 from tidelog.benchmarks.report import CHART_NAME, VERDICTS, chart, markdown, number
 from tidelog.benchmarks.rows import Result
 from tidelog.benchmarks.signals import ignore_interrupts, raise_on_sigterm
@@ -52,7 +53,11 @@ def bench() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Write bench.md and bench.svg into this folder.",
 )
-@click.option("--only", metavar="WORD", help="Only groups of rows whose name contains WORD.")
+@click.option(
+    "--only",
+    metavar="WORD",
+    help="Only groups of rows whose name contains WORD; `wire`: Kafka's clients against both.",
+)
 def run(
     *, effort: str | None, peer_command: str | None, is_json: bool, report: Path | None,
     only: str | None,
@@ -62,9 +67,9 @@ def run(
     Exit code 1: a row did not run. An aim that is not met is not an error.
     """
     chosen = EFFORTS[effort or "default"]
-    found = [group for group in groups(chosen) if only is None or only in group.name]
-    if not found:
-        raise click.UsageError(f"no group of rows has {only!r} in its name")
+    found = groups(chosen) if only is None else _named(chosen, only)
+    if peer_command is None and any(group.kind is Kind.WIRE for group in found):
+        raise click.UsageError("the clients of 'wire' are the peer's: give --peer")
     from tidelog.benchmarks.session import BenchSession
 
     session = BenchSession(chosen, found, _peer(peer_command), report=_reporter())
@@ -77,6 +82,15 @@ def run(
         echo_table(_COLUMNS, map(_row, results))
     click.echo(json.dumps({"rows": [result.as_json() for result in results]}))
     sys.exit(1 if session.errors else 0)
+
+
+def _named(effort: Effort, word: str) -> list[Group]:
+    """The groups with this word in their names, those of Kafka's protocol too."""
+    every = [*groups(effort), *wire_groups(effort)]
+    found = [group for group in every if word in group.name]
+    if not found:
+        raise click.UsageError(f"no group of rows has {word!r} in its name")
+    return found
 
 
 def _reporter() -> Callable[[str], None]:
