@@ -44,7 +44,7 @@ def _by_confluent(effort: Effort) -> Group:
 
 
 def _round_trip(effort: Effort, size: int) -> Group:
-    """What Java produces tuned, read back by Java and by confluent-kafka."""
+    """Records that Java produces, tuned, read back by Java and by confluent-kafka."""
     text, theirs = size_text(size), f"produce.java.{size}B.none.tuned.acks=all"
     rows = list(_reads(text, size))
     if size == KIB:
