@@ -35,18 +35,20 @@ class OffsetCommitKey(_message.Message):
     def __init__(self, group_id: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ...) -> None: ...
 
 class OffsetCommitValue(_message.Message):
-    __slots__ = ("offset", "leader_epoch", "metadata", "committed_ms", "topic")
+    __slots__ = ("offset", "leader_epoch", "metadata", "committed_ms", "topic", "retention_ms")
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     COMMITTED_MS_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
     offset: int
     leader_epoch: int
     metadata: str
     committed_ms: int
     topic: str
-    def __init__(self, offset: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., metadata: _Optional[str] = ..., committed_ms: _Optional[int] = ..., topic: _Optional[str] = ...) -> None: ...
+    retention_ms: int
+    def __init__(self, offset: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., metadata: _Optional[str] = ..., committed_ms: _Optional[int] = ..., topic: _Optional[str] = ..., retention_ms: _Optional[int] = ...) -> None: ...
 
 class GroupKey(_message.Message):
     __slots__ = ("group_id",)

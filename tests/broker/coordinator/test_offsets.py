@@ -249,6 +249,27 @@ def test_age_counts_from_the_commit_and_from_the_groups_last_member(
     assert offsets.has_offsets("g") is is_kept
 
 
+@pytest.mark.parametrize(
+    ("own_ms", "retention", "age_ms", "is_kept"),
+    [
+        (50, Retention(RETENTION_MS), 49, True),
+        (50, Retention(RETENTION_MS, empty_since_ms=NOW_MS + 40), 50, False),
+        (50, Retention(RETENTION_MS, subscribed={"orders"}), 50, True),
+        (0, Retention(RETENTION_MS), 0, False),
+        (9 * RETENTION_MS, Retention(RETENTION_MS), 9 * RETENTION_MS - 1, True),
+        (1 << 62, Retention(RETENTION_MS), 9 * RETENTION_MS, True),
+    ],
+)
+def test_a_retention_of_its_own_counts_from_the_commit_alone(
+    own_ms: int, retention: Retention, age_ms: int, *, is_kept: bool
+) -> None:
+    offsets = fresh()
+    said = CommittedOffset(5, retention_ms=own_ms)
+    replay(offsets, offsets.commit("g", [(orders(0), said)], TOPICS, NOW_MS).records)
+    replay(offsets, offsets.expire("g", retention, NOW_MS + age_ms))
+    assert offsets.has_offsets("g") is is_kept
+
+
 def test_offsets_of_deleted_topics_go() -> None:
     offsets = fresh()
     committed(offsets, orders(0), 5)

@@ -35,6 +35,8 @@ from tidelog.v1.coordinator_records_pb2 import CoordinatorKey, OffsetCommitKey, 
 
 NO_OFFSET = -1
 NO_EPOCH = -1
+AS_CONFIGURED = -1
+"""Retention of an offset whose client asked for none: offsets.retention.minutes."""
 SHOWN_CHARACTERS = 249
 """Characters of a topic's name that an error repeats: no topic has more."""
 OFFSET_BYTES = 80
@@ -60,6 +62,8 @@ class CommittedOffset(NamedTuple):
     metadata: str = ""
     committed_ms: int = -1
     """By the coordinator's clock."""
+    retention_ms: int = AS_CONFIGURED
+    """Time to keep it from its commit on, whatever the configuration says (old clients)."""
 
 
 NOTHING_COMMITTED = CommittedOffset(NO_OFFSET)
@@ -164,8 +168,7 @@ class CommittedOffsets:
             except KafkaError as error:
                 decision.results.append(OffsetResult(asked, error=error))
                 continue
-            offset, leader_epoch, metadata, _ = committed
-            stamped = CommittedOffset(offset, leader_epoch, metadata, now_ms)
+            stamped = committed._replace(committed_ms=now_ms)
             decision.records.append(_commit_record(group_id, found, stamped))
             decision.results.append(OffsetResult(found, stamped))
         return decision
@@ -230,14 +233,13 @@ class CommittedOffsets:
     def expire(self, group_id: str, retention: Retention, now_ms: int) -> list[CoordinatorRecord]:
         """Delete offsets that are older than their retention.
 
-        Their age counts from the commit, and not before the group lost its last member.
+        Their age counts from the commit, and not before the group lost its last member; for those
+        that were committed with a retention of their own, from the commit alone, as in Kafka.
         """
         return [
             _tombstone(group_id, *held)
             for held, (topic, committed) in self._by_group.get(group_id, {}).items()
-            if topic not in retention.subscribed
-            and now_ms - max(committed.committed_ms, retention.empty_since_ms or 0)
-            >= retention.retention_ms
+            if topic not in retention.subscribed and _has_expired(committed, retention, now_ms)
         ]
 
     def forget_topics(
@@ -258,7 +260,11 @@ class CommittedOffsets:
         if value is not None:
             self.state_bytes += _bytes_of(key.group_id, value.topic, value.metadata)
             committed = CommittedOffset(
-                value.offset, value.leader_epoch, value.metadata, value.committed_ms
+                value.offset,
+                value.leader_epoch,
+                value.metadata,
+                value.committed_ms,
+                value.retention_ms if value.HasField("retention_ms") else AS_CONFIGURED,
             )
             if of_group is None:
                 of_group = self._by_group[key.group_id] = {}
@@ -389,6 +395,13 @@ def _check_bytes(group_id: str, growth: int, room: int) -> None:
         )
 
 
+def _has_expired(committed: CommittedOffset, retention: Retention, now_ms: int) -> bool:
+    if committed.retention_ms >= 0:
+        return now_ms - committed.committed_ms >= committed.retention_ms
+    kept_since_ms = max(committed.committed_ms, retention.empty_since_ms or 0)
+    return now_ms - kept_since_ms >= retention.retention_ms
+
+
 def _bytes_of(group_id: str, topic: str, metadata: str) -> int:
     return OFFSET_BYTES + len(group_id) + len(topic) + len(metadata)
 
@@ -402,6 +415,7 @@ def _commit_record(
         metadata=committed.metadata,
         committed_ms=committed.committed_ms,
         topic=partition.topic,
+        retention_ms=None if committed.retention_ms < 0 else committed.retention_ms,
     )
     return CoordinatorRecord(_key(group_id, partition.topic_id, partition.partition), value)
 
