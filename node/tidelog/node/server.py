@@ -248,12 +248,12 @@ class Node:
                 reports=self._reports,
             )
             self.services["tidelog.v1.Broker"], self._traffic = handler, handler.traffic
+            self.services["tidelog.v1.Coordinator"] = groups = CoordinatorHandler(
+                coordinator=broker.groups, image=self._image, forwarder=broker.forwarder
+            )
             of_kafka = BrokerPorts(
                 *(config.cluster_id, self._image, self._controller_id, broker.replica_manager),
-                *(broker.forwarder, broker.producer_ids, handler.traffic),
-            )
-            self.services["tidelog.v1.Coordinator"] = CoordinatorHandler(
-                coordinator=broker.groups, image=self._image, forwarder=broker.forwarder
+                *(broker.forwarder, broker.producer_ids, handler.traffic, groups),
             )
         self.services["tidelog.v1.Admin"] = AdminHandler(
             config=config.controller,

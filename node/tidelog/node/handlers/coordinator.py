@@ -72,7 +72,7 @@ class CoordinatorHandler:
         image: Callable[[], MetadataImage],
         forwarder: ControllerForwarder,
     ) -> None:
-        self._coordinator = coordinator
+        self.coordinator = coordinator
         self._image = image
         self._forwarder = forwarder
 
@@ -97,7 +97,7 @@ class CoordinatorHandler:
         if OFFSETS_TOPIC in self._image().topics:
             return
         try:
-            await self._forwarder.create_internal(new_offsets_topic(self._coordinator.config))
+            await self._forwarder.create_internal(new_offsets_topic(self.coordinator.config))
         except InvariantError:
             raise
         except TidelogError as error:
@@ -129,14 +129,14 @@ class CoordinatorHandler:
         """See `Coordinator.ConsumerGroupHeartbeat`."""
         try:
             heartbeat = codec.decode_heartbeat(request, codec.host_of(call.connection))
-            reply = await self._coordinator.heartbeat(request.group_id, heartbeat)
+            reply = await self.coordinator.heartbeat(request.group_id, heartbeat)
         except InvariantError:
             raise
         except TidelogError as error:
             response = codec.error_response(error)
             self._hint(response, request.group_id, call)
         else:
-            response = codec.encode_reply(reply, self._coordinator.config)
+            response = codec.encode_reply(reply, self.coordinator.config)
         response.sequence = request.sequence
         return response
 
@@ -148,13 +148,13 @@ class CoordinatorHandler:
         def encode(pushed: Reply | TidelogError) -> ConsumerGroupHeartbeatResponse:
             if isinstance(pushed, TidelogError):
                 return codec.error_response(pushed)
-            return codec.encode_reply(pushed, self._coordinator.config)
+            return codec.encode_reply(pushed, self.coordinator.config)
 
         stream = GroupStream(
             answer=lambda request: self.consumer_group_heartbeat(request, call),
             encode=encode,
-            connect=self._coordinator.connect,
-            disconnect=self._coordinator.disconnect,
+            connect=self.coordinator.connect,
+            disconnect=self.coordinator.disconnect,
         )
         return stream.answers(requests)
 
@@ -168,7 +168,7 @@ class CoordinatorHandler:
         try:
             check_partitions(request.topics, "the commit")
             offsets = await listed(codec.decode_offsets(request))
-            results = await self._coordinator.commit(
+            results = await self.coordinator.commit(
                 request.group_id, codec.decode_committer(request), offsets
             )
         except InvariantError:
@@ -189,9 +189,9 @@ class CoordinatorHandler:
             if request.topics:
                 check_partitions(request.topics, "the look-up")
                 partitions = await listed(codec.decode_partitions(request.topics))
-                results = await self._coordinator.fetch(request.group_id, committer, partitions)
+                results = await self.coordinator.fetch(request.group_id, committer, partitions)
             else:
-                results = await self._coordinator.fetch_all(
+                results = await self.coordinator.fetch_all(
                     request.group_id,
                     committer,
                     (request.after_topic, request.after_partition if request.after_topic else -1),
@@ -214,7 +214,7 @@ class CoordinatorHandler:
         try:
             check_partitions(request.topics, "the deletion")
             partitions = await listed(codec.decode_partitions(request.topics))
-            results = await self._coordinator.delete_offsets(request.group_id, partitions)
+            results = await self.coordinator.delete_offsets(request.group_id, partitions)
         except InvariantError:
             raise
         except TidelogError as error:
@@ -228,13 +228,13 @@ class CoordinatorHandler:
     async def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
         """See `Coordinator.ListGroups`."""
         response = ListGroupsResponse()
-        if self._coordinator.runtime.loading:
+        if self.coordinator.runtime.loading:
             message = "this coordinator is reading some of its groups: they are missing here"
             response.error.CopyFrom(to_wire(CoordinatorLoadInProgressError(message)))
-        ids = [one for one in await self._coordinator.group_ids() if one > request.after_group_id]
+        ids = [one for one in await self.coordinator.group_ids() if one > request.after_group_id]
         response.has_more = len(ids) > GROUPS_PER_PAGE
         async for group_id in in_turns(ids[:GROUPS_PER_PAGE]):
-            group = self._coordinator.peek(group_id, codec.list_group)
+            group = self.coordinator.peek(group_id, codec.list_group)
             if group is not None:
                 response.groups.append(group)
         return response
@@ -251,7 +251,7 @@ class CoordinatorHandler:
             described = DescribeGroupsResponse.Group(group_id=group_id)
             try:
                 _check_room(size)
-                found = await self._coordinator.look_at(group_id, codec.describe_group)
+                found = await self.coordinator.look_at(group_id, codec.describe_group)
                 if found is None:
                     raise GroupIdNotFoundError(f"group {group_id!r} does not exist")
                 described = found
@@ -274,7 +274,7 @@ class CoordinatorHandler:
         async for group_id in in_turns(dict.fromkeys(request.group_ids)):
             result = response.groups.add(group_id=group_id)
             try:
-                await self._coordinator.delete_group(group_id)
+                await self.coordinator.delete_group(group_id)
             except InvariantError:
                 raise
             except TidelogError as error:

@@ -44,5 +44,10 @@ def broker_at(image: MetadataImage, broker_id: int, listener: Listener) -> Broke
     address = "" if broker is None else broker.address_at(listener.name)
     if broker is None or not address:
         return None
+    return BrokerAddress(broker_id, *host_and_port(address), broker.rack or None)
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Split an address as Kafka's messages have it, without the brackets of IPv6."""
     host, _, port = address.rpartition(":")
-    return BrokerAddress(broker_id, host.strip("[]"), int(port), broker.rack or None)
+    return host.strip("[]"), int(port)

@@ -13,7 +13,9 @@ from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.metadata.image import MetadataImage
 from tidelog.node.handlers.client_traffic import ClientTraffic
+from tidelog.node.handlers.coordinator import CoordinatorHandler
 from tidelog.node.kafka_apis.fetch import FetchHandler
+from tidelog.node.kafka_apis.groups_rows import group_rows
 from tidelog.node.kafka_apis.leader_epochs import LeaderEpochsHandler
 from tidelog.node.kafka_apis.list_offsets import ListOffsetsHandler
 from tidelog.node.kafka_apis.metadata import MetadataHandler
@@ -35,6 +37,7 @@ class BrokerPorts:
     forwarder: ControllerForwarder
     producer_ids: ProducerIds
     traffic: ClientTraffic
+    groups: CoordinatorHandler
 
 
 def broker_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
@@ -56,4 +59,5 @@ def broker_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
         ServedApi(METADATA, 13, metadata),
         ServedApi(INIT_PRODUCER_ID, 5, ProducerIdsHandler(ports.producer_ids)),
         ServedApi(LEADER_EPOCHS, 4, LeaderEpochsHandler(manager.reader)),
+        *group_rows(ports.groups, image),
     )

@@ -1,0 +1,194 @@
+"""OffsetFetch: committed offsets of one group, or of several, as its versions ask for them.
+
+Without transactions all that is committed is stable, so `require_stable` asks for nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import NamedTuple, TypeAlias
+
+from tidelog.broker.coordinator.committer import Committer
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
+from tidelog.broker.coordinator.offsets import OffsetResult, TopicPartition
+from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.turns import in_turns
+from tidelog.kafka.messages.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from tidelog.kafka.messages.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from tidelog.kafka.wire import NO_UUID
+from tidelog.node.handlers.coordinator import OFFSETS_PER_PAGE
+from tidelog.node.handlers.group_limits import DESCRIBED_BYTES_MAX, listed
+from tidelog.node.kafka_apis.groups_errors import TOPIC_IDS_FROM, offset_code
+from tidelog.node.kafka_apis.served import ApiCall
+from tidelog.v1 import common_pb2
+
+TOP_LEVEL_ERRORS_FROM = 2
+"""First version with an error of the whole request."""
+GROUPS_FROM = 8
+"""First version that names several groups."""
+OFFSET_BYTES = 32
+"""Bytes of an offset in an answer beside its text, about."""
+_Topic: TypeAlias = OffsetFetchRequestTopics | OffsetFetchRequestTopic
+
+
+class _Asked(NamedTuple):
+    """A group in a request of OffsetFetch, of whatever version."""
+
+    group_id: str
+    committer: Committer
+    topics: Sequence[_Topic] | None
+    """None: all topics."""
+
+
+class _Found(NamedTuple):
+    """A group's offsets, by topic in the order asked, or an error."""
+
+    topics: list[tuple[str, bytes, list[OffsetResult]]]
+    code: int = common_pb2.NONE
+
+
+class OffsetFetchHandler:
+    """Handler of OffsetFetch."""
+
+    def __init__(self, coordinator: GroupCoordinator) -> None:
+        self._coordinator = coordinator
+
+    async def __call__(self, request: OffsetFetchRequest, call: ApiCall) -> OffsetFetchResponse:
+        """See `ApiHandler`."""
+        version = call.version
+        if version < GROUPS_FROM:
+            asked = _Asked(request.group_id, Committer(), request.topics)
+            return _of_one_group(asked, await self._fetch(asked, version), version)
+        response = OffsetFetchResponse()
+        size = 0
+        async for group in in_turns(request.groups):
+            if size >= DESCRIBED_BYTES_MAX:
+                found = _Found([], common_pb2.INVALID_REQUEST)
+            else:
+                found = await self._fetch(_asked(group), version)
+            size += sum(
+                OFFSET_BYTES + len(one.committed.metadata)
+                for _, _, results in found.topics
+                for one in results
+            )
+            response.groups.append(_group(group.group_id, found, version))
+        return response
+
+    async def _fetch(self, asked: _Asked, version: int) -> _Found:
+        try:
+            if asked.topics is None:
+                return await self._fetch_all(asked)
+            partitions = await listed(_partitions(asked.topics, version))
+            results = iter(
+                await self._coordinator.fetch(asked.group_id, asked.committer, partitions)
+            )
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            return _Found([], offset_code(error, version))
+        return _Found(
+            [
+                (
+                    topic.name,
+                    _topic_id(topic, version),
+                    [next(results) for _ in topic.partition_indexes],
+                )
+                for topic in asked.topics
+            ]
+        )
+
+    async def _fetch_all(self, asked: _Asked) -> _Found:
+        pages: list[list[OffsetResult]] = []
+        after = ("", -1)
+        while not pages or len(pages[-1]) == OFFSETS_PER_PAGE:
+            page = await self._coordinator.fetch_all(
+                asked.group_id, asked.committer, after, OFFSETS_PER_PAGE
+            )
+            pages.append(page)
+            if page:
+                after = page[-1].partition.topic, page[-1].partition.partition
+        by_topic = groupby(chain(*pages), key=lambda one: one.partition[:2])
+        return _Found([(name, topic_id, list(group)) for (name, topic_id), group in by_topic])
+
+
+def _asked(group: OffsetFetchRequestGroup) -> _Asked:
+    committer = Committer(group.member_id or "", group.member_epoch)
+    return _Asked(group.group_id, committer, group.topics)
+
+
+def _topic_id(topic: _Topic, version: int) -> bytes:
+    if version < TOPIC_IDS_FROM or isinstance(topic, OffsetFetchRequestTopic):
+        return b""
+    return topic.topic_id
+
+
+def _partitions(topics: Iterable[_Topic], version: int) -> Iterator[TopicPartition]:
+    for topic in topics:
+        topic_id = _topic_id(topic, version)
+        for number in topic.partition_indexes:
+            yield TopicPartition(topic.name, topic_id, number)
+
+
+def _fetched_code(result: OffsetResult, version: int) -> int:
+    """Nothing is committed where nothing is: names are not compared with topics, as in Kafka."""
+    code = offset_code(result.error, version)
+    return common_pb2.NONE if code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION else code
+
+
+def _group(group_id: str, found: _Found, version: int) -> OffsetFetchResponseGroup:
+    return OffsetFetchResponseGroup(
+        group_id=group_id,
+        error_code=found.code,
+        topics=[
+            OffsetFetchResponseTopics(
+                name=name,
+                topic_id=topic_id or NO_UUID,
+                partitions=[
+                    OffsetFetchResponsePartitions(*_fields(one, version)) for one in results
+                ],
+            )
+            for name, topic_id, results in found.topics
+        ],
+    )
+
+
+def _of_one_group(asked: _Asked, found: _Found, version: int) -> OffsetFetchResponse:
+    topics = [
+        OffsetFetchResponseTopic(
+            name=name,
+            partitions=[OffsetFetchResponsePartition(*_fields(one, version)) for one in results],
+        )
+        for name, _, results in found.topics
+    ]
+    if found.code and version < TOP_LEVEL_ERRORS_FROM:
+        topics = [
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(number, -1, error_code=found.code)
+                    for number in topic.partition_indexes
+                ],
+            )
+            for topic in asked.topics or ()
+        ]
+    return OffsetFetchResponse(topics=topics, error_code=found.code)
+
+
+def _fields(result: OffsetResult, version: int) -> tuple[int, int, int, str, int]:
+    """Fields of a partition, in the order of Kafka's messages."""
+    offset, leader_epoch, metadata = result.committed[:3]
+    number = result.partition.partition
+    return number, offset, leader_epoch, metadata, _fetched_code(result, version)
