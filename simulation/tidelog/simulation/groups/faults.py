@@ -86,6 +86,7 @@ class Faults:
             base.start(node_id)
         base.restart_failed()
         for member in list(self._simulation.members.values()):
+            member.stuck_s = 0.0  # one that was given no records meanwhile is not held up later
             if member.is_closing:
                 await self._simulation.close_member(member)
         free = self._simulation.free_plans()

@@ -34,7 +34,7 @@ def find_restless(simulation: GroupsSimulation) -> Iterator[str]:
         if member_id not in present or member.epoch == AWAY:
             yield f"member {member.client_id} is gone, and has not expired"
     for process in simulation.members.values():
-        if process.is_busy or process.stuck_s:
+        if process.is_busy:
             yield f"{process.name} is busy for long"
         if process.lease.age_s > 2 * simulation.config.heartbeat_s:
             yield f"{process.name} is answered late"
