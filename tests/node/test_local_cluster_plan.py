@@ -84,6 +84,17 @@ def test_ports_of_kafka_are_listeners_beside_those_of_grpc(tmp_path: Path) -> No
     ]
 
 
+def test_new_clusters_have_the_ports_of_kafka(tmp_path: Path) -> None:
+    plans = plan.load_or_create(tmp_path, ports=None, http_ports=None)
+    assert _kafka(plans) == ["127.0.0.1:9092", "127.0.0.1:9093", "127.0.0.1:9094"]
+
+
+def test_with_any_free_ports_those_of_kafka_are_free_ones_too(tmp_path: Path) -> None:
+    chosen = _kafka(plan.load_or_create(tmp_path, ports=[0], http_ports=[0]))
+    assert len(set(chosen) - {None}) == 3
+    assert "127.0.0.1:9092" not in chosen
+
+
 def test_without_ports_of_kafka_a_node_has_the_one_listener_it_always_had(tmp_path: Path) -> None:
     plans = plan.load_or_create(tmp_path, ports=None, http_ports=None, kafka_ports=plan.NO_PORTS)
     assert _kafka(plans) == [None, None, None]

@@ -28,6 +28,7 @@ from tidelog.core.system import SystemDisk
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.local_cluster import process as cluster_process
 from tidelog.node.local_cluster.plan import (
+    KAFKA_PORTS,
     NO_PORTS,
     NODES,
     PORTS,
@@ -111,7 +112,7 @@ cluster.add_command(health)
     "--kafka-ports",
     type=Ports(none=NO_PORTS),
     help="Ports of a new cluster for Kafka's own clients, one per node; 0: any free ones; none: no"
-    " such ports. Default: none.",
+    f" such ports. Default: {KAFKA_PORTS[0]} and so on; with --ports 0 any free ones.",
 )
 @click.option(
     "--engine",

@@ -34,6 +34,7 @@ MIN_ISR = 2
 """Kafka's advice for three replicas: one node may be lost with no record, and writes go on."""
 PORTS = (9192, 9193, 9194)
 HTTP_PORTS = (9292, 9293, 9294)
+KAFKA_PORTS = (9092, 9093, 9094)
 NO_PORTS: Sequence[int] = ()
 """No listener of Kafka's protocol."""
 
@@ -114,7 +115,8 @@ def load_or_create(
     """The nodes of the cluster in `folder`, which is created if it is new; None: the defaults.
 
     A port 0 stands for a free one, chosen now and written down; a single 0 for one of each node.
-    `NO_PORTS` as `kafka_ports` stands for no listener of Kafka's protocol.
+    `NO_PORTS` as `kafka_ports` stands for no listener of Kafka's protocol; where `ports` are any
+    free ones, so are these unless they are given.
 
     Errors: `LocalClusterError` when the folder is not a cluster's, or when its cluster has other
     nodes, other ports, another engine, or controllers with different engines.
@@ -164,8 +166,8 @@ def _chosen_ports(
     kafka: Sequence[int] | None,
 ) -> list[_Ports]:
     """Choose the ports of each node."""
-    if kafka is None:
-        kafka = NO_PORTS
+    if kafka is None and grpc is not None and set(grpc) == {0}:
+        kafka = (0,)
     lists = [given for given in (grpc, http, kafka) if given and list(given) != [0]]
     count = nodes or (len(lists[0]) if lists else NODES)
     if any(len(given) != count for given in lists):
@@ -176,7 +178,7 @@ def _chosen_ports(
     wanted = [
         _each(range(PORTS[0], PORTS[0] + count) if grpc is None else grpc, count),
         _each(range(HTTP_PORTS[0], HTTP_PORTS[0] + count) if http is None else http, count),
-        _each(kafka, count),
+        _each(range(KAFKA_PORTS[0], KAFKA_PORTS[0] + count) if kafka is None else kafka, count),
     ]
     free = iter(quiet_ports(sum(one.count(0) for one in wanted)))
     of_grpc, of_http, of_kafka = [[port or next(free) for port in one] for one in wanted]
