@@ -186,3 +186,20 @@ async def test_a_join_waits_for_no_answer_to_what_was_sent_before() -> None:
     assert join.member_epoch == 0
     assert asyncio.get_running_loop().time() - began_s < 1.0
     await member.stop()
+
+
+async def test_a_join_is_not_repeated_while_its_answer_may_come() -> None:
+    """The coordinator takes a second one for a member that owns nothing, and then the first
+    one's answer gives it partitions that another member may have.
+    """
+    stream, membership = FakeStream(), Membership("g", "m", None)
+    membership.heartbeat_interval_ms = 50
+    member = _member(membership, stream)
+    member.start()
+    (join,) = await stream.sent(1)
+    await asyncio.sleep(0.3)
+    assert len(stream.requests) == 1
+    stream.answer(join, epoch=1)
+    (_, beat) = await stream.sent(2)
+    assert beat.member_epoch == 1
+    await member.stop()

@@ -168,9 +168,9 @@ class GroupMember:
         while True:
             await self._may_join.wait()
             self._to_say.clear()
-            self._has_word = False
-            request = self._membership.request(self._said(), self._now_ms())
-            await stream.send(request)
+            if not self._membership.awaits_join:
+                self._has_word = False
+                await stream.send(self._membership.request(self._said(), self._now_ms()))
             saying = asyncio.create_task(self._to_say.wait())
             try:
                 await asyncio.wait(

@@ -67,6 +67,8 @@ class Membership:
         self.session_timeout_ms = _SESSION_MS
         self.disconnect_grace_ms = _GRACE_MS
         self._sequence = 0
+        self._join = 0
+        """Number of the newest request that joins."""
         self._sent_ms: dict[int, int] = {}
         self._answered_ms: int | None = None
         self._broken_ms: int | None = None
@@ -81,6 +83,8 @@ class Membership:
     def request(self, said: Subscription, now_ms: int) -> ConsumerGroupHeartbeatRequest:
         """Make the next heartbeat, with every field, so that no earlier one is needed."""
         request = self._request(self.epoch, now_ms)
+        if self.epoch == JOINING:
+            self._join = request.sequence
         request.rebalance_timeout_ms = said.rebalance_timeout_ms
         request.assignor = said.assignor
         request.rack_id = said.rack_id
@@ -127,6 +131,14 @@ class Membership:
     def awaits_answer(self) -> bool:
         """True while a request was not answered."""
         return bool(self._sent_ms)
+
+    @property
+    def awaits_join(self) -> bool:
+        """True while a join was not answered.
+
+        A second one says that the member owns nothing, which the first one's answer makes untrue.
+        """
+        return self._join in self._sent_ms
 
     def unanswered_ms(self, now_ms: int) -> int:
         """Return how long the oldest request waits for its answer; 0: none does."""
