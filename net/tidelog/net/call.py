@@ -28,6 +28,9 @@ class Call(NamedTuple):
     principal: str = ANONYMOUS
     client_id: str = UNNAMED
     """The client's name of itself, for metrics alone."""
+    connection_number: int = 0
+    """Number of a connection whose requests are carried out one by one; later ones have higher
+    numbers. 0: no such connection."""
     deadline_s: float | None = None
     """End of the caller's wait on the loop's clock; None: unspecified."""
 

@@ -7,6 +7,7 @@
     consumer_member       one member, and its way to its target assignment
     consumer_heartbeats   decisions on members' heartbeats, and on members whose time is over
     consumer_sessions     who is alive, and what each was sent
+    ordered_heartbeats    heartbeats of Kafka's own clients, which number nothing
     classic_group         a group of the classic protocol: generations, who leads one, votes
     classic_messages      its requests and answers, in no protocol's encoding
     classic_requests      decisions on them: join, sync, heartbeat, leave

@@ -10,11 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidelog.broker.coordinator.consumer_member import JOINING, NOTHING, Member, Partitions
 
 ENDED_KEPT = 500
 """Members that are gone and whose late requests are still refused, of each group."""
+
+
+class Answered(NamedTuple):
+    """An answer to a member that numbers nothing, see `ordered_heartbeats`."""
+
+    connection: int
+    """Number of the connection; later ones have higher numbers."""
+    version: int
+    """Number of the newest assignment that the member knows."""
+    owned: Partitions | None
+    """Partitions that it named as owned, while all answers had this number; None: it named none."""
 
 
 @dataclass(slots=True)
@@ -40,6 +52,8 @@ class Session:
     """Time at which the member's connection broke; None: it was heard since."""
     end_cause: str = ""
     """Reason for which the member is being removed; empty: it is not."""
+    answered: Answered | None = None
+    """The newest answer to a member that numbers nothing; None: there was none."""
 
 
 class ConsumerSessions:
@@ -91,6 +105,17 @@ class ConsumerSessions:
         is_late = sequence < session.commit_sequence
         session.commit_sequence = max(session.commit_sequence, sequence)
         return not is_late
+
+    def answered(self, member_id: str) -> Answered | None:
+        """Return the newest answer to one that numbers nothing; None: there was none."""
+        session = self._by_member.get(member_id)
+        return None if session is None else session.answered
+
+    def note_answered(self, member_id: str, answered: Answered) -> None:
+        """Note an answer that is about to be sent."""
+        session = self._by_member.get(member_id)
+        if session is not None:
+            session.answered = answered
 
     def note_disconnect(self, member_id: str, now_ms: int) -> None:
         """Begin the member's grace to come back."""

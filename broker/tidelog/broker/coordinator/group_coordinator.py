@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
+from uuid import UUID
 
 import structlog
 
@@ -18,6 +19,7 @@ from tidelog.broker.coordinator.classic_calls import ClassicCalls
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply, check_id
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
+from tidelog.broker.coordinator.consumer_sessions import Answered
 from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord
 from tidelog.broker.coordinator.group_assignments import GroupAssignments
 from tidelog.broker.coordinator.group_config import GroupConfig
@@ -30,6 +32,7 @@ from tidelog.broker.coordinator.image_topics import ImageTopics
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import CommittedOffset, OffsetResult, TopicPartition
+from tidelog.broker.coordinator.ordered_heartbeats import answered, is_late, numbered
 from tidelog.broker.coordinator.pattern_matching import PatternMatching
 from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
 from tidelog.broker.partition.partition_listener import Leadership
@@ -101,6 +104,7 @@ class GroupCoordinator:
         self._assignors = assignors
         self._image = controllers.image
         self._clock = clock
+        self._random = random
         self._has_session = controllers.has_session
         self._background = Background(on_fatal)
         self._patterns = PatternMatching(self._image, self._background)
@@ -167,6 +171,38 @@ class GroupCoordinator:
             self._assignments.touch(hosted, group_id)
         await self._committed(hosted, end, is_write=bool(decision.records))
         return decision.reply
+
+    async def heartbeat_in_order(
+        self, group_id: str, request: Heartbeat, connection: int
+    ) -> Reply | None:
+        """Decide a heartbeat that numbers nothing, of a connection that keeps order.
+
+        `connection` is its number; one request of it is decided at a time. None: its client has a
+        later connection, so that nobody waits for this answer, and nothing was changed.
+        """
+
+        def newest(shard: GroupShard, group_id: str) -> Answered | None:
+            live = shard.groups.get(group_id)
+            return None if live is None else live.sessions.answered(request.member_id)
+
+        def note(shard: GroupShard, group_id: str) -> None:
+            live = shard.groups.get(group_id)
+            if live is not None:
+                before = live.sessions.answered(request.member_id)
+                now = answered(request, reply, connection, before)
+                live.sessions.note_answered(request.member_id, now)
+
+        before = self.peek(group_id, newest)
+        if is_late(connection, before):
+            return None
+        request = numbered(request, connection, before)
+        reply = await self.heartbeat(group_id, request)
+        self.peek(group_id, note)
+        return reply
+
+    def new_member_id(self) -> str:
+        """Make an id that no other member has."""
+        return str(UUID(bytes=self._random.randbytes(16), version=4))
 
     def connect(self, group_id: str, member_id: str) -> MemberStream:
         """Take a connection for the member's newest one. `disconnect` must follow."""

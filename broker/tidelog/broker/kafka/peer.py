@@ -72,6 +72,7 @@ class KafkaPeer:
         self,
         *,
         stream: ByteStream,
+        number: int,
         listener: Listener,
         rules: ConnectionRules,
         handler: Handler,
@@ -88,6 +89,7 @@ class KafkaPeer:
         self._is_holding = False
         self._listener = listener
         self._handler = handler
+        self._number = number
         self._host = host
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[Request, asyncio.Task[None]] = {}
@@ -173,6 +175,7 @@ class KafkaPeer:
             taken.append,
             self._listener,
             client_id=client_id if client_id and is_client_id(client_id) else UNNAMED,
+            connection_number=self._number,
         )
 
     def _close_after(self, request: Request, taken: list[Callable[[], None]]) -> None:

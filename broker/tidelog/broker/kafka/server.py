@@ -77,6 +77,7 @@ class KafkaServer:
         self._times = times
         self._on_fatal = on_fatal
         self._budget = RequestBudget(config.queued_bytes_max)
+        self._accepted = 0
         self._rules = ConnectionRules(
             forms=apis.forms,
             pipelined=apis.pipelined,
@@ -106,8 +107,10 @@ class KafkaServer:
             if not self._has_room_for(stream.host):
                 self.traffic.refused_connections += 1
                 return None
+            self._accepted += 1
             peer = KafkaPeer(
                 stream=stream,
+                number=self._accepted,
                 listener=listener,
                 rules=self._rules,
                 handler=self._apis.handler,

@@ -52,16 +52,7 @@ def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heart
     """Decode a heartbeat; `host` is the caller's address. Raises `KafkaError`."""
     topics = pattern = None
     if request.HasField("subscription"):
-        if len(request.subscription.topics) > TOPICS_MAX:
-            raise InvalidRequestError(
-                f"a subscription to {len(request.subscription.topics)} topics: at most {TOPICS_MAX}"
-            )
-        longest = max(map(len, request.subscription.topics), default=0)
-        if longest > TOPIC_CHARACTERS_MAX:
-            raise InvalidRequestError(
-                f"a topic's name of {longest} characters: names have at most {TOPIC_CHARACTERS_MAX}"
-            )
-        topics = frozenset(request.subscription.topics)
+        topics = subscribed(request.subscription.topics)
         pattern = request.subscription.pattern
     if sum(len(topic.partitions) for topic in request.owned.topics) > OWNED_MAX:
         raise InvalidRequestError(f"a member owns at most {OWNED_MAX} partitions")
@@ -81,6 +72,18 @@ def decode_heartbeat(request: ConsumerGroupHeartbeatRequest, host: str) -> Heart
         client_id=request.client_id,
         host=host,
     )
+
+
+def subscribed(topics: Sequence[str]) -> frozenset[str]:
+    """Collect the topics of a subscription. Raises `InvalidRequestError`."""
+    if len(topics) > TOPICS_MAX:
+        raise InvalidRequestError(f"a subscription to {len(topics)} topics: at most {TOPICS_MAX}")
+    longest = max(map(len, topics), default=0)
+    if longest > TOPIC_CHARACTERS_MAX:
+        raise InvalidRequestError(
+            f"a topic's name of {longest} characters: names have at most {TOPIC_CHARACTERS_MAX}"
+        )
+    return frozenset(topics)
 
 
 def host_of(connection: str) -> str:

@@ -12,12 +12,14 @@ from tidelog.node.kafka_apis.groups_classic import (
     LeaveGroupHandler,
     SyncGroupHandler,
 )
+from tidelog.node.kafka_apis.groups_consumer import ConsumerGroupHeartbeatHandler
 from tidelog.node.kafka_apis.groups_fetched import OffsetFetchHandler
 from tidelog.node.kafka_apis.groups_find import FindCoordinatorHandler
 from tidelog.node.kafka_apis.groups_offsets import OffsetCommitHandler, OffsetDeleteHandler
 from tidelog.node.kafka_apis.served import ServedApi
 
 OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 8, 9, 10
+CONSUMER_GROUP_HEARTBEAT = 68
 JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, OFFSET_DELETE = 11, 12, 13, 14, 47
 
 
@@ -35,5 +37,6 @@ def group_rows(
         ServedApi(HEARTBEAT, 4, HeartbeatHandler(classic)),
         ServedApi(LEAVE_GROUP, 5, LeaveGroupHandler(classic)),
         ServedApi(SYNC_GROUP, 5, SyncGroupHandler(classic), is_abandoned=True),
+        ServedApi(CONSUMER_GROUP_HEARTBEAT, 1, ConsumerGroupHeartbeatHandler(coordinator)),
         ServedApi(OFFSET_DELETE, 0, OffsetDeleteHandler(coordinator, image)),
     )
