@@ -189,3 +189,18 @@ def test_a_topic_made_again_has_another_id(started: World) -> None:
     assert not started.image.topics
     assert not started.image.topics_by_id
     assert started.create("t").topic_id != first
+
+
+def test_a_topic_of_another_id_is_not_deleted(started: World) -> None:
+    first, other = started.create("t").topic_id, started.create("u").topic_id
+    reply = started.do(DeleteTopicsRequest(names=["t", "u"], topic_ids=[other, other]))
+    assert isinstance(reply, DeleteTopicsResponse)
+    assert [topic.error.code for topic in reply.topics] == [common_pb2.UNKNOWN_TOPIC_ID, 0]
+    assert list(started.image.topics) == ["t"]
+    few = started.do(DeleteTopicsRequest(names=["t", "v"], topic_ids=[first]))
+    assert isinstance(few, DeleteTopicsResponse)
+    assert few.error.code == common_pb2.INVALID_REQUEST
+    again = started.do(DeleteTopicsRequest(names=["t", "v"], topic_ids=[first, b""]))
+    assert isinstance(again, DeleteTopicsResponse)
+    unknown = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+    assert [topic.error.code for topic in again.topics] == [0, unknown]

@@ -87,10 +87,33 @@ def describe_configs(
     for resource in request.resources:
         result = response.resources.add(type=resource.type, name=resource.name)
         try:
-            result.configs.extend(_describe(resource, image))
+            own = _set_on(resource, image)
+            of_topic = own if resource.type == admin_pb2.TOPIC else {}
+            result.configs.extend(effective_configs(of_topic, image.cluster_configs))
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return response
+
+
+def effective_configs(
+    own: Mapping[str, str], defaults: Mapping[str, str]
+) -> Iterator[DescribeConfigsResponse.Config]:
+    """Every config of a topic that has its `own` ones, with source, in documentation order."""
+    for name, key in TOPIC_CONFIGS.items():
+        if name in own:
+            value, source = own[name], DescribeConfigsResponse.DYNAMIC_TOPIC_CONFIG
+        elif name in defaults:
+            value, source = defaults[name], DescribeConfigsResponse.DYNAMIC_DEFAULT_BROKER_CONFIG
+        else:
+            value, source = key.default_text, DescribeConfigsResponse.DEFAULT_CONFIG
+        yield DescribeConfigsResponse.Config(
+            name=name,
+            value=value,
+            source=source,
+            default_value=key.default_text,
+            type=key.type.name,
+            doc=key.doc,
+        )
 
 
 def _check_resources(resources: Sequence[_Resource], config: ControllerConfig) -> None:
@@ -163,27 +186,6 @@ def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
         except KafkaError as error:
             message = f"topic {topic.name} would have {error.message}"
             raise InvalidConfigError(message) from error
-
-
-def _describe(
-    resource: _Resource, image: MetadataImage
-) -> Iterator[DescribeConfigsResponse.Config]:
-    own, defaults = _set_on(resource, image), image.cluster_configs
-    for name, key in TOPIC_CONFIGS.items():
-        if name in own and resource.type == admin_pb2.TOPIC:
-            value, source = own[name], DescribeConfigsResponse.DYNAMIC_TOPIC_CONFIG
-        elif name in defaults:
-            value, source = defaults[name], DescribeConfigsResponse.DYNAMIC_DEFAULT_BROKER_CONFIG
-        else:
-            value, source = key.default_text, DescribeConfigsResponse.DEFAULT_CONFIG
-        yield DescribeConfigsResponse.Config(
-            name=name,
-            value=value,
-            source=source,
-            default_value=key.default_text,
-            type=key.type.name,
-            doc=key.doc,
-        )
 
 
 def _invalid_error(message: str) -> KafkaError:

@@ -17,6 +17,7 @@ from tidelog.core.errors import (
     InvalidTopicError,
     TidelogError,
     TopicAlreadyExistsError,
+    UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
 from tidelog.core.internal_topics import check_not_internal
@@ -111,15 +112,21 @@ def delete_topics(
     """
     part = context.part
     _check_count(len(request.names), limit=context.config.topics_per_request_max)
+    if request.topic_ids and len(request.topic_ids) != len(request.names):
+        raise InvalidRequestError(
+            f"{len(request.topic_ids)} topic ids for {len(request.names)} names: send as many"
+        )
+    topic_ids = request.topic_ids or [b""] * len(request.names)
+    asked = list(zip(request.names, topic_ids, strict=True))
     gone: set[str] = set()
     records = []
     response = DeleteTopicsResponse()
-    for name in request.names[part.results :]:
+    for name, topic_id in asked[part.results :]:
         if part.is_full:
             break
         result = response.topics.add(name=name)
         try:
-            topic = _deletable(name, image, gone)
+            topic = _deletable(name, topic_id, image, gone)
         except TidelogError as error:
             result.error.CopyFrom(wire_error(error))
             continue
@@ -129,11 +136,13 @@ def delete_topics(
     return part.decision(records, response, results=len(response.topics), asked=len(request.names))
 
 
-def _deletable(name: str, image: MetadataImage, gone: set[str]) -> TopicImage:
+def _deletable(name: str, topic_id: bytes, image: MetadataImage, gone: set[str]) -> TopicImage:
     check_not_internal(name, "its deletion")
     topic = image.topics.get(name)
     if topic is None or name in gone:
         raise UnknownTopicOrPartitionError(f"topic {name[:260]!r} does not exist")
+    if topic_id not in {b"", topic.topic_id}:
+        raise UnknownTopicIdError(f"topic {name!r} has another id: it was created anew")
     return topic
 
 

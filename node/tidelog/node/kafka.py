@@ -12,8 +12,9 @@ from tidelog.broker.kafka.traffic import KafkaTraffic
 from tidelog.net.listeners import kafka_listeners
 from tidelog.node.config import NodeConfig
 from tidelog.node.kafka_apis.api_versions import with_api_versions
+from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.kafka_apis.dispatch import dispatch
-from tidelog.node.kafka_apis.table import BrokerPorts, broker_rows
+from tidelog.node.kafka_apis.table import broker_rows
 
 
 def build_kafka(

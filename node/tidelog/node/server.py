@@ -45,7 +45,7 @@ from tidelog.node.handlers.node import NodeHandler
 from tidelog.node.image_publisher import ImagePublisher
 from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.node.kafka import build_kafka
-from tidelog.node.kafka_apis.table import BrokerPorts
+from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.loop_stalls import LoopStalls
 from tidelog.node.start_record import StartRecord
 from tidelog.raft.factory import build_replicated_log
@@ -252,7 +252,7 @@ class Node:
                 coordinator=broker.groups, image=self._image, forwarder=broker.forwarder
             )
             of_kafka = BrokerPorts(
-                *(config.cluster_id, self._image, self._controller_id, broker.replica_manager),
+                *(config, self._image, self._controller_id, broker.replica_manager, peers),
                 *(broker.forwarder, broker.producer_ids, handler.traffic, groups),
             )
         self.services["tidelog.v1.Admin"] = AdminHandler(

@@ -5,9 +5,12 @@
     error_codes ◆     numbers in answers, where Kafka's clients read other advice from ours
     response_errors ◆ error codes of a response, for metrics
     reached ◆         leaders' addresses in answers: of the caller's listener
+    broker_ports      the parts of a broker that handlers work with
     table             the rows of a node, collected from the modules below
     api_versions, metadata, produce, fetch, list_offsets, leader_epochs, producer_ids
                       one family of APIs each
+    admin_table       the rows of administration, from the `admin_` modules, one family of APIs each
+    admin_refusals ◆  errors of administration, with their messages
 
 Handlers translate to the parts that gRPC's handlers call (`tidelog.node.handlers`): one semantics,
 two protocols. An API is in the table only if it is served completely. `docs/KAFKA.md` lists them.

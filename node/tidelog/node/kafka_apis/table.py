@@ -5,15 +5,8 @@ A row's last version is one whose semantics are served completely, whatever the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
-from tidelog.broker.controller_link.producer_ids import ProducerIds
-from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.metadata.image import MetadataImage
-from tidelog.node.handlers.client_traffic import ClientTraffic
-from tidelog.node.handlers.coordinator import CoordinatorHandler
+from tidelog.node.kafka_apis.admin_table import admin_rows
+from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.kafka_apis.fetch import FetchHandler
 from tidelog.node.kafka_apis.groups_rows import group_rows
 from tidelog.node.kafka_apis.leader_epochs import LeaderEpochsHandler
@@ -26,27 +19,13 @@ from tidelog.node.kafka_apis.served import ServedApi
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, INIT_PRODUCER_ID, LEADER_EPOCHS = 0, 1, 2, 3, 22, 23
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerPorts:
-    """Parts of a broker that the handlers of its APIs work with; those of gRPC have the same."""
-
-    cluster_id: str
-    image: Callable[[], MetadataImage]
-    controller_id: Callable[[], int | None]
-    replica_manager: ReplicaManager
-    forwarder: ControllerForwarder
-    producer_ids: ProducerIds
-    traffic: ClientTraffic
-    groups: CoordinatorHandler
-
-
 def broker_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
     """Return the rows of a broker, but for ApiVersions, which lists them."""
     manager, image = ports.replica_manager, ports.image
     produce = ProduceHandler(appender=manager.appender, image=image, traffic=ports.traffic)
     fetch = FetchHandler(replica_manager=manager, image=image, traffic=ports.traffic)
     metadata = MetadataHandler(
-        cluster_id=ports.cluster_id,
+        cluster_id=ports.config.cluster_id,
         image=image,
         controller_id=ports.controller_id,
         forwarder=ports.forwarder,
@@ -60,4 +39,5 @@ def broker_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
         ServedApi(INIT_PRODUCER_ID, 5, ProducerIdsHandler(ports.producer_ids)),
         ServedApi(LEADER_EPOCHS, 4, LeaderEpochsHandler(manager.reader)),
         *group_rows(ports.groups, image),
+        *admin_rows(ports),
     )
