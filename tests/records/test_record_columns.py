@@ -161,6 +161,25 @@ def test_both_say_the_same_of_what_is_damaged(shape: str, is_compacted: bool) ->
     assert refused > 100
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_batch_of_one_is_read_or_refused_as_any_other(shape: str) -> None:
+    """Each byte of it changed, left out, and followed by another one."""
+    records = [Record(0, 10**6, b"key", b"value", (("h", b"x"),) if shape == "headers" else ())]
+    batch = encode_batch(records, base_offset=77) if shape == "headers" else batch_of(shape, 1)
+    header, plain, refused = parse_header(batch), batch[HEADER_BYTES:], 0
+    assert header.records_count == 1
+    for attributes in (0, LOG_APPEND_TIME_FLAG):
+        stamped = header._replace(attributes=attributes)
+        assert not agree(seal(stamped, plain))[1]
+        assert agree(seal(stamped, plain + b"\0"))[1]  # after the record was yielded
+        for at in range(len(plain)):
+            refused += agree(seal(stamped, plain[:at] + plain[at + 1 :]))[1]
+            for byte in (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF):
+                edited = plain[:at] + bytes([byte]) + plain[at + 1 :]
+                refused += agree(seal(stamped, edited))[1]
+    assert refused > 20
+
+
 SMALL_FIELD = st.none() | st.binary(max_size=3)
 
 

@@ -61,6 +61,19 @@ def iter_plain_columns(header: BatchHeader, data: bytes) -> Iterator[Columns]:
 _Row = tuple[int, int, bytes | None, bytes | None, tuple[Header, ...]]
 
 
+def read_single(header: BatchHeader, data: bytes) -> _Row | None:
+    """Decode the record of a batch of one, from its inflated bytes; None where it is damaged.
+
+    `iter_plain_columns` reports the damage. It takes three times as long for one record.
+    """
+    reader = _Reader(header, data)
+    try:
+        row = reader.record()
+    except (IndexError, UnicodeDecodeError, CorruptMessageError):
+        return None
+    return row if reader.position == len(data) else None
+
+
 class _Reader:
     """Position between two records of a batch; each turn yields some of those after it."""
 
@@ -121,7 +134,7 @@ class _Reader:
         rows: list[_Row] = []
         try:
             # A list extended by an iterator that raises keeps the items yielded before.
-            rows.extend(self._record() for _ in range(min(self.left, TURN_RECORDS)))
+            rows.extend(self.record() for _ in range(min(self.left, TURN_RECORDS)))
         except CorruptMessageError:
             if not rows:
                 raise
@@ -132,7 +145,7 @@ class _Reader:
         self.left -= len(rows)
         return Columns(*zip(*rows, strict=True))
 
-    def _record(self) -> _Row:
+    def record(self) -> _Row:
         """Decode the next record; `IndexError` at the end of the data. Flat: once per record."""
         data, decode, next_delta = self._data, decode_varint, self._next_delta
         length, position = decode(data, self.position)

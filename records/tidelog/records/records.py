@@ -38,7 +38,7 @@ from tidelog.records.batch import (
     seal,
 )
 from tidelog.records.compression import Codec, compress, compress_readably, decompress
-from tidelog.records.record_columns import Columns, Header, iter_plain_columns
+from tidelog.records.record_columns import Columns, Header, iter_plain_columns, read_single
 from tidelog.records.varints import NULL, SMALL, SMALL_END, encode_varint, varint
 
 MAX_DECOMPRESSED_BYTES = 128 << 20
@@ -233,13 +233,22 @@ def read_marker(batch: Buffer) -> ControlMarker:
 
 
 def iter_records(
-    batch: Buffer, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
+    batch: Buffer,
+    *,
+    header: BatchHeader | None = None,
+    max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
 ) -> Iterator[Record]:
     """Iterate over the records of one whole batch whose CRC `iter_batches` has checked.
 
-    Raises `CorruptMessageError` where the records contradict the header, and
-    `UnsupportedCompressionTypeError`; records yielded before that are valid.
+    `header`: its own, where the caller has it. Raises `CorruptMessageError` where the records
+    contradict the header, and `UnsupportedCompressionTypeError`; records yielded before that are
+    valid.
     """
+    header = parse_header(batch) if header is None else header
+    if header.records_count == 1 and not header.attributes & CODEC_MASK:
+        data = bytes(memoryview(batch)[HEADER_BYTES : header.size_in_bytes])
+        if (row := read_single(header, data)) is not None:
+            return iter((tuple.__new__(Record, row),))
     return chain.from_iterable(
         # Bypass the named tuple's __new__, which costs as much as the rest of a record's decoding.
         map(tuple.__new__, repeat(Record), zip(*columns, strict=True))
