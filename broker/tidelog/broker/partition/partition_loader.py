@@ -41,8 +41,12 @@ class PartitionSlice(NamedTuple):
     def read_records(self) -> Iterator[Record]:
         """Decode the records, markers of transactions left out. Raises `CorruptMessageError`."""
         for header, batch in iter_batches(self.records):
-            if not header.attributes & CONTROL_FLAG:
-                yield from (one for one in iter_records(batch) if one.offset >= self.start_offset)
+            if header.attributes & CONTROL_FLAG:
+                continue
+            records = iter_records(batch, header=header)
+            if header.base_offset < self.start_offset:
+                records = (one for one in records if one.offset >= self.start_offset)
+            yield from records
 
 
 class PartitionLoader:
