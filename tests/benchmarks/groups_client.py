@@ -26,6 +26,8 @@ from tidelog.client import Consumer, Producer, RebalanceListener, TopicPartition
 from tidelog.client.errors import TidelogError
 
 WARM_COMMITS = 50
+NEVER_MS = 24 * 3_600_000
+"""Time without a poll of members that only commit: their row may take longer than the default."""
 
 
 class Owned(RebalanceListener):
@@ -94,7 +96,9 @@ async def load(bootstrap: str, topic: str, partitions: str, rate: str) -> None:
 
 async def committer(bootstrap: str, group: str, topic: str, count: str) -> None:
     await started()
-    async with Consumer(bootstrap, group_id=group, enable_auto_commit=False) as consumer:
+    async with Consumer(
+        bootstrap, group_id=group, enable_auto_commit=False, max_poll_interval_ms=NEVER_MS
+    ) as consumer:
         await consumer.subscribe([topic])
         while not consumer.assignment():
             await consumer.getmany(timeout_ms=20)
