@@ -18,6 +18,7 @@ from tests.change_seeds import parametrize
 
 from tidelog.cli.sim import sim
 from tidelog.simulation.groups.seed_run import run_seed
+from tidelog.simulation.mutants.hunt import CONTROL_SEEDS
 from tidelog.simulation.suites.suite import from_line
 
 pytestmark = pytest.mark.sim
@@ -54,13 +55,15 @@ def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
     assert_seed_is_clean(seed)
 
 
-def test_without_faults_partitions_move_and_nothing_is_lost_refused_or_unknown() -> None:
-    result = run_seed(1, has_faults=False)
+@pytest.mark.parametrize("seed", CONTROL_SEEDS)
+def test_without_faults_partitions_move_and_nothing_is_lost_refused_or_unknown(seed: int) -> None:
+    result = run_seed(seed, has_faults=False)
 
     assert result.violation is None
     assert not result.faults
     happened = {name for name, count in result.coverage.items() if count}
     assert happened >= {"members_joined", "members_left", "commits_acknowledged"}
+    assert "classic_generations" in happened
     assert not happened & {"partitions_lost", "commits_refused", "commits_unknown", "elections"}
     assert result.counts["handed_again"] == 0
 

@@ -133,6 +133,8 @@ class _Story:
     async def _change_in_order(self) -> None:
         """The control: a member goes, then another one comes, and none works on its records."""
         simulation = self._simulation
+        if simulation.classic is not None:
+            simulation.classic.start_all()
         first, second = (
             replace(one, work_s_max=0.0, instance_id=None) for one in simulation.config.members[:2]
         )
