@@ -28,7 +28,7 @@ GAP_S = Span(0.2, 2.0)
 SILENT_SESSIONS = Span(0.05, 1.7)
 LATE_S = Span(0.1, 5.0)
 HELD_MAX = 3
-LEAVE_POLLS, LEAVE_POLL_S = 200, 0.05
+POLLS, POLL_S = 200, 0.05
 STATIC_MEMBERS = 1
 """Members with an instance id: the first ones."""
 
@@ -49,7 +49,7 @@ class ClassicGroup:
         self.members: list[ClassicMember | None] = [None] * times.members
         self._base = base
         self._times = times
-        self._checks = checks
+        self.checks = checks
         self._random = random
         self._shards = shards
         self._starts = 0
@@ -93,7 +93,7 @@ class ClassicGroup:
             host,
             PlainCalls(self._base.cluster, host),
             self,
-            self._checks,
+            self.checks,
             self._times,
             self._random.fork(name),
         )
@@ -128,8 +128,8 @@ class ClassicGroup:
     async def _leave(self, place: int, member: ClassicMember) -> None:
         self._count("classic_leave", member)
         member.is_leaving = True
-        for _ in range(LEAVE_POLLS):
-            await asyncio.sleep(LEAVE_POLL_S)  # the member's loop is another one
+        for _ in range(POLLS):
+            await asyncio.sleep(POLL_S)  # the member's loop is another one
             if member.is_over:
                 break
         self._end(place)
@@ -143,15 +143,29 @@ class ClassicGroup:
         member.host.loop.resume()
 
     async def _be_late(self, place: int, member: ClassicMember) -> None:
-        """Calls of the member arrive when it has given them up."""
-        del place
+        """Calls of the member arrive when it has given them up, or in a later generation."""
         name = one_of(self._random, (JOIN, SYNC, SYNC, HEARTBEAT, COMMIT, LEAVE))
         self._count("classic_late", member, name)
         network = self._base.cluster.network
         most = 1 if name == COMMIT else self._random.randrange(1, HELD_MAX + 1)
         late = network.hold_calls(member.name, name, most=most)
         await asyncio.sleep(LATE_S.draw(self._random))
+        if late.count and name in (SYNC, HEARTBEAT, COMMIT):
+            await self._change_generation(place, member)
         network.deliver_late(late)
+
+    async def _change_generation(self, place: int, member: ClassicMember) -> None:
+        """Put another process in the place of another member, and wait until this one knows."""
+        other = (place + 1) % len(self.members)
+        before = 0 if member.joined is None else member.joined.generation
+        self._end(other)
+        self._start(other)
+        for _ in range(POLLS):
+            await asyncio.sleep(POLL_S)
+            if member.host.loop.is_dead:
+                break
+            if member.joined is not None and member.joined.generation > before:
+                break
 
     def _count(self, kind: str, member: ClassicMember, what: str = "") -> None:
         self._base.findings.faults[kind] += 1

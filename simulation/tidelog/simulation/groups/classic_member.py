@@ -45,7 +45,8 @@ from tidelog.simulation.groups.simulation_config import CLASSIC_GROUP, FIRST, Cl
 
 BEAT_SHARE = 4
 """Heartbeats in a session."""
-CALL_S = 2.0
+PATIENCE_SESSIONS = 0.5
+"""Time for a call, in sessions: one that is lost costs no session, as with Kafka's defaults."""
 RETRY_S = 0.1
 COMMIT_PROBABILITY = 0.5
 STEP_MAX = 5
@@ -96,6 +97,7 @@ class ClassicMember:
         self._checks = checks
         self._times = times
         self._random = random
+        self._patience_s = PATIENCE_SESSIONS * times.session_timeout_ms / 1000
         self._node_id: int | None = None
         self._task = host.loop.create_task(self._run(), name="classic member")
 
@@ -153,7 +155,7 @@ class ClassicMember:
         async def serve(coordinator: GroupCoordinator, _: Machine) -> JoinAnswer:
             return await coordinator.classic.join(CLASSIC_GROUP, request)
 
-        patience_s = self._times.rebalance_timeout_ms / 1000 + CALL_S
+        patience_s = self._times.rebalance_timeout_ms / 1000 + self._patience_s
         try:
             answer = await self._calls.call(self._node(), JOIN, serve, timeout_s=patience_s)
         except MemberIdGivenError as given:
@@ -166,20 +168,23 @@ class ClassicMember:
         parts: Mapping[str, bytes] = {}
         if joined.leader == self.member_id and not joined.skip_assignment:
             parts = self._parts([one.member_id for one in joined.members])
+            self._checks.on_sent(joined, parts)
         request = SyncRequest(
             self.member_id, joined.generation, self.instance_id, assignments=parts
         )
 
-        async def serve(coordinator: GroupCoordinator, _: Machine) -> SyncAnswer:
-            newest = self._checks.generation_at(coordinator)
+        async def serve(coordinator: GroupCoordinator, machine: Machine) -> SyncAnswer:
+            arrival = self._checks.arrival_at(
+                coordinator, machine, request.member_id, self.instance_id
+            )
             answer = await coordinator.classic.sync(CLASSIC_GROUP, request)
-            self._checks.on_synced(request, answer, newest)
+            self._checks.on_synced(request, arrival)
             return answer
 
-        patience_s = self._times.rebalance_timeout_ms / 1000 + CALL_S
-        answer = await self._calls.call(self._node(), SYNC, serve, timeout_s=patience_s)
+        answer = await self._calls.call(self._node(), SYNC, serve, timeout_s=self._patience_s)
         owned = tuple(answer.assignment)
-        self._checks.on_owned(self.instance_id or self.member_id, joined.generation, owned)
+        who = self.instance_id or self.member_id
+        self._checks.on_owned(who, joined.generation, answer.assignment)
         await self._look_up(owned)
         self._cluster.note(self.name, f"generation {joined.generation} assigned {owned}")
         self.owned = owned
@@ -187,10 +192,14 @@ class ClassicMember:
     async def _beat(self, joined: JoinAnswer, owned: Sequence[int]) -> None:
         request = HeartbeatRequest(self.member_id, joined.generation, self.instance_id)
 
-        async def serve(coordinator: GroupCoordinator, _: Machine) -> None:
+        async def serve(coordinator: GroupCoordinator, machine: Machine) -> None:
+            arrival = self._checks.arrival_at(
+                coordinator, machine, request.member_id, self.instance_id
+            )
             await coordinator.classic.heartbeat(CLASSIC_GROUP, request)
+            self._checks.on_heartbeat(request.generation, arrival)
 
-        await self._calls.call(self._node(), HEARTBEAT, serve, timeout_s=CALL_S)
+        await self._calls.call(self._node(), HEARTBEAT, serve, timeout_s=self._patience_s)
         if owned and self._random.random() < COMMIT_PROBABILITY:
             await self._commit(joined.generation, owned)
 
@@ -202,15 +211,15 @@ class ClassicMember:
         by = Committer(self.member_id, generation, self.instance_id)
         asked = TopicPartition(FIRST, topic_id, partition)
 
-        async def serve(coordinator: GroupCoordinator, _: Machine) -> None:
-            newest = self._checks.generation_at(coordinator)
+        async def serve(coordinator: GroupCoordinator, machine: Machine) -> None:
+            arrival = self._checks.arrival_at(coordinator, machine, by.member_id, self.instance_id)
             results = await coordinator.commit(
                 CLASSIC_GROUP, by, [(asked, CommittedOffset(offset))]
             )
             if results[0].error is None:
-                self._checks.on_committed(by, newest, (topic_id, partition), offset)
+                self._checks.on_committed(by, arrival, (topic_id, partition), offset)
 
-        await self._calls.call(self._node(), COMMIT, serve, timeout_s=CALL_S)
+        await self._calls.call(self._node(), COMMIT, serve, timeout_s=self._patience_s)
 
     async def _look_up(self, owned: Sequence[int]) -> None:
         """Begin where the group committed, or where it has read to already."""
@@ -223,7 +232,9 @@ class ClassicMember:
             self._checks.on_fetched(results, acknowledged)
             return [one.committed.offset for one in results]
 
-        found = await self._calls.call(self._node(), "ClassicFetch", serve, timeout_s=CALL_S)
+        found = await self._calls.call(
+            self._node(), "ClassicFetch", serve, timeout_s=self._patience_s
+        )
         self._positions = {
             partition: max(0, offset) for partition, offset in zip(owned, found, strict=True)
         }
@@ -232,10 +243,11 @@ class ClassicMember:
         leaving = LeaveRequest((LeavingMember(self.member_id, self.instance_id),))
 
         async def serve(coordinator: GroupCoordinator, _: Machine) -> None:
+            self._checks.on_leave(leaving)
             await coordinator.classic.leave(CLASSIC_GROUP, leaving)
 
         try:
-            await self._calls.call(self._node(), LEAVE, serve, timeout_s=CALL_S)
+            await self._calls.call(self._node(), LEAVE, serve, timeout_s=self._patience_s)
         except TidelogError as error:
             self._cluster.note(self.name, f"leaves: {type(error).__name__}")
         self.is_over = True

@@ -1,6 +1,7 @@
 """I25: commits as coordinators were asked for them and answered, and look-ups after them.
 
-a commit under an old epoch, of a member that is gone, or of another's partition is refused
+a commit under an old epoch, of a member that is gone, of another's partition, of a topic that is
+deleted, or after a later one is refused
 no commit is ahead of what applications are done with
 a look-up that begins after a commit was acknowledged finds that offset, or a later one
 """
@@ -48,6 +49,10 @@ class Arrival:
     has_members: bool
     holders: dict[PartitionId, str]
     acknowledged: dict[PartitionId, int]
+    commit_sequence: int
+    """Highest number of a commit of the member, or of its join."""
+    unknown_topics: frozenset[bytes]
+    """Topic ids of the request that no topic has, as far as the coordinator knows."""
 
 
 class CommitChecks:
@@ -96,12 +101,20 @@ class CommitChecks:
         live = None if shard is None else shard.groups.get(request.group_id)
         members = {} if live is None else live.state.members
         member = members.get(request.member_id)
+        sessions = {} if live is None else live.sessions._by_member  # noqa: SLF001
+        session = sessions.get(request.member_id)
         return Arrival(
             is_loaded=shard is not None,
             member_epoch=None if member is None else member.epoch,
             has_members=bool(members),
             holders={} if live is None else dict(live.state._holders),  # noqa: SLF001
             acknowledged=dict(self._acknowledged.get(request.group_id, {})),
+            commit_sequence=0 if session is None else session.commit_sequence,
+            unknown_topics=frozenset()
+            if shard is None
+            else frozenset(
+                one.topic_id for one in request.topics if shard.topics.name(one.topic_id) is None
+            ),
         )
 
     # Commits
@@ -135,9 +148,14 @@ class CommitChecks:
             return
         if arrival.is_loaded:
             self._check_right(request, arrival)
-        now = self._arrival(coordinator, request).holders
+        at_answer = self._arrival(coordinator, request)
+        now = at_answer.holders
+        unknown = arrival.unknown_topics & at_answer.unknown_topics
         acknowledged = self._acknowledged.setdefault(request.group_id, {})
         for partition, offset in taken:
+            if partition[0] in unknown:
+                what = f"topic id {partition[0].hex()}"
+                self._report(I25, f"{request.member_id} committed for {what}, which is deleted")
             owner = arrival.holders.get(partition)
             if owner not in (None, request.member_id) and now.get(partition) == owner:
                 self._report(I25, f"{request.member_id} committed a partition of {owner}")
@@ -153,6 +171,9 @@ class CommitChecks:
             self._report(I25, f"{who} was taken, it is no member")
         elif request.member_epoch < arrival.member_epoch:
             self._report(I25, f"{who} was taken, it had {arrival.member_epoch}")
+        if 0 < request.sequence < arrival.commit_sequence:
+            what = f"number {request.sequence}, after {arrival.commit_sequence}"
+            self._report(I25, f"{who} was taken, {what}")
 
     # Look-ups
 
@@ -174,11 +195,11 @@ class CommitChecks:
 def _taken(
     request: OffsetCommitRequest, response: OffsetCommitResponse
 ) -> Iterator[tuple[PartitionId, int]]:
-    asked = [one.offset for topic in request.topics for one in topic.partitions]
+    asked = [(topic.topic_id, one.offset) for topic in request.topics for one in topic.partitions]
     results = [(topic, one) for topic in response.topics for one in topic.partitions]
-    for offset, (topic, one) in zip(asked, results, strict=True):
+    for (topic_id, offset), (topic, one) in zip(asked, results, strict=True):
         if one.error.code == common_pb2.NONE:
-            yield (topic.topic_id, one.partition), offset
+            yield (topic_id or topic.topic_id, one.partition), offset
 
 
 def shard_of(coordinator: GroupCoordinator, group_id: str) -> GroupShard | None:

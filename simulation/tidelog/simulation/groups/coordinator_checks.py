@@ -91,6 +91,7 @@ class CoordinatorChecks:
         retention_ms: int,
         may_go: Callable[[str, bytes], bool],
         on_gone: Callable[[str, PartitionId], None],
+        on_group_gone: Callable[[str], None],
     ) -> None:
         """Begin; `may_go` of a group and a topic id says whether their offsets may go any time."""
         self._report = report
@@ -99,6 +100,7 @@ class CoordinatorChecks:
         self._retention_ms = retention_ms
         self._may_go = may_go
         self._on_gone = on_gone
+        self._on_group_gone = on_group_gone
         self._watched: dict[tuple[int, int, int], Watched] = {}
         self._epochs: dict[str, Known] = {}
         self._member_epochs: dict[tuple[str, str], Known] = {}
@@ -287,6 +289,7 @@ class CoordinatorChecks:
                 self._report("I24", f"group {name} is gone, {age_ms} ms after its newest epoch")
             self._count("groups_expired")
             self._epochs.pop(name, None)
+            self._on_group_gone(name)
             gone = [key for key in self._member_epochs if key[0] == name]
             for key in gone:
                 del self._member_epochs[key]

@@ -19,6 +19,7 @@ COVERAGE = (
     "commits_acknowledged",
     "commits_refused",
     "commits_unknown",
+    "requests_late",
     "commits_failed",
     "handed_again",
     "topics_grown",

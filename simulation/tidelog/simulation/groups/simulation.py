@@ -26,9 +26,11 @@ from tidelog.simulation.groups.coordinator_checks import (
 )
 from tidelog.simulation.groups.coordinator_nodes import coordinator_node
 from tidelog.simulation.groups.handouts import Handouts
+from tidelog.simulation.groups.late_requests import LateRequests
 from tidelog.simulation.groups.member_process import MemberParts, MemberProcess
 from tidelog.simulation.groups.ownership import OwnershipChecks
 from tidelog.simulation.groups.simulation_config import (
+    CLASSIC_GROUP,
     GROUP,
     TOOL_GROUP,
     GroupsConfig,
@@ -36,7 +38,11 @@ from tidelog.simulation.groups.simulation_config import (
 )
 from tidelog.simulation.groups.traffic import Traffic
 from tidelog.simulation.suites.findings import Findings
-from tidelog.v1.coordinator_pb2 import OffsetCommitRequest, OffsetFetchRequest
+from tidelog.v1.coordinator_pb2 import (
+    ConsumerGroupHeartbeatRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+)
 
 LIMITS = SchedulerLimits(steps=3_000_000, virtual_s=600.0)
 CLOSE_S_MAX = 30.0
@@ -73,6 +79,7 @@ class GroupsSimulation:
         self.members: dict[str, MemberProcess] = {}
         """Running processes by the name of their plan; in the order of their starts."""
         self.commits = CommitChecks(report, count, self.handouts, self.traffic)
+        self._late_requests = LateRequests(report, count)
         self.coordinators = CoordinatorChecks(
             report,
             count,
@@ -80,6 +87,7 @@ class GroupsSimulation:
             retention_ms=config.groups.retention_ms,
             may_go=self._may_go,
             on_gone=self.commits.forget_one,
+            on_group_gone=self._on_group_gone,
         )
         self._ownership = OwnershipChecks(
             self.members.values, self.traffic.incarnation_of, report, count
@@ -167,6 +175,10 @@ class GroupsSimulation:
         self.commits.forget(group_id)
         self.coordinators.forget(group_id)
 
+    def _on_group_gone(self, group_id: str) -> None:
+        if self.classic is not None and group_id == CLASSIC_GROUP:
+            self.classic.checks.forget()
+
     def _may_go(self, group_id: str, topic_id: bytes) -> bool:
         return group_id == TOOL_GROUP or self.base.image.topic_by_id(topic_id) is None
 
@@ -201,6 +213,8 @@ class GroupsSimulation:
         if coordinator is None or not coordinator.runtime._hosted:  # noqa: SLF001
             return
         self.coordinators.look(machine)
+        if self.classic is not None:
+            self.classic.checks.look(coordinator, machine)
         for hosted in hosted_by(coordinator).values():
             live = hosted.shard.groups.get(GROUP)
             if live is not None:
@@ -224,9 +238,12 @@ class GroupsSimulation:
             words = describe_call(request, response)
             if words is not None:
                 self.base.note(server.name, words)
-        if not isinstance(request, OffsetCommitRequest | OffsetFetchRequest):
+        if not isinstance(
+            request, OffsetCommitRequest | OffsetFetchRequest | ConsumerGroupHeartbeatRequest
+        ):
             return
         for machine in self.base.cluster.machines.values():
             coordinator = coordinator_of(machine) if machine.host is server else None
             if coordinator is not None:
                 self.commits.on_call(coordinator, request, response)
+                self._late_requests.on_call(coordinator, request, response)
