@@ -149,23 +149,24 @@ class ClassicGroup:
         network = self._base.cluster.network
         most = 1 if name == COMMIT else self._random.randrange(1, HELD_MAX + 1)
         late = network.hold_calls(member.name, name, most=most)
-        await asyncio.sleep(LATE_S.draw(self._random))
+        if name == SYNC:  # members sync when others come and go
+            await self._replace_other(place, lambda: late.count > 0)
+        else:
+            await asyncio.sleep(LATE_S.draw(self._random))
         if late.count and name in (SYNC, HEARTBEAT, COMMIT):
-            await self._change_generation(place, member)
+            before = 0 if member.joined is None else member.joined.generation
+            await self._replace_other(place, lambda: member.is_beyond(before))
         network.deliver_late(late)
 
-    async def _change_generation(self, place: int, member: ClassicMember) -> None:
-        """Put another process in the place of another member, and wait until this one knows."""
-        other = (place + 1) % len(self.members)
-        before = 0 if member.joined is None else member.joined.generation
+    async def _replace_other(self, place: int, is_enough: Callable[[], bool]) -> None:
+        """Put another process in the place of another member, and wait for what follows."""
+        member, other = self.members[place], (place + 1) % len(self.members)
         self._end(other)
         self._start(other)
         for _ in range(POLLS):
             await asyncio.sleep(POLL_S)
-            if member.host.loop.is_dead:
-                break
-            if member.joined is not None and member.joined.generation > before:
-                break
+            if is_enough() or member is None or member.host.loop.is_dead:
+                return
 
     def _count(self, kind: str, member: ClassicMember, what: str = "") -> None:
         self._base.findings.faults[kind] += 1

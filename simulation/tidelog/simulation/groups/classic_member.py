@@ -107,6 +107,10 @@ class ClassicMember:
             return self._task.exception()
         return None
 
+    def is_beyond(self, generation: int) -> bool:
+        """True if it has joined a later one."""
+        return self.joined is not None and self.joined.generation > generation
+
     async def _run(self) -> None:
         while not self.is_leaving:
             try:
