@@ -138,8 +138,6 @@ class _Story:
         first, second = (
             replace(one, work_s_max=0.0, instance_id=None) for one in simulation.config.members[:2]
         )
-        if simulation.classic is not None:
-            simulation.classic.start_all()
         member = simulation.start_member(first)
         await asyncio.sleep(CONTROL_S)
         await simulation.close_member(member)
