@@ -94,6 +94,10 @@ class ClassicChecks:
         """The group is gone: its generations begin again."""
         self._generations, self._leaders, self._sent, self._owners = {}, {}, {}, {}
 
+    def forget_one(self, partition: PartitionId) -> None:
+        """An offset of the group has expired, or its topic is gone."""
+        self._acknowledged.pop(partition, None)
+
     # Generations
 
     def on_joined(self, answer: JoinAnswer) -> None:
@@ -160,7 +164,10 @@ class ClassicChecks:
     def on_fetched(self, results: Sequence[OffsetResult], acknowledged: Acknowledged) -> None:
         """A look-up is answered; `acknowledged` is as of its arrival."""
         for one in results:
-            expected = acknowledged.get((one.partition.topic_id, one.partition.partition))
+            partition = one.partition.topic_id, one.partition.partition
+            expected = acknowledged.get(partition)
+            if partition not in self._acknowledged:
+                continue  # it expired meanwhile
             if expected is not None and one.error is None and one.committed.offset < expected:
                 what = f"{one.partition.topic}-{one.partition.partition}, group {CLASSIC_GROUP}"
                 self._report(

@@ -295,7 +295,7 @@ class CoordinatorChecks:
                 del self._member_epochs[key]
 
     def _why_kept(self, shard: GroupShard, group_id: str, topic: str, age_ms: int) -> str | None:
-        live = shard.groups.get(group_id)
+        live = shard.group(group_id)
         if live is not None and topic in live.topics:
             return "the group is subscribed to the topic"
         if age_ms < self._retention_ms:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
+from tidelog.broker.coordinator.consumer_member import PartitionId
 from tidelog.core.chance import SeededRandom, shuffled
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
@@ -86,7 +87,7 @@ class GroupsSimulation:
             self.random.fork("compaction"),
             retention_ms=config.groups.retention_ms,
             may_go=self._may_go,
-            on_gone=self.commits.forget_one,
+            on_gone=self._on_offset_gone,
             on_group_gone=self._on_group_gone,
         )
         self._ownership = OwnershipChecks(
@@ -174,6 +175,11 @@ class GroupsSimulation:
         """The group's offsets may go from now on, and begin again."""
         self.commits.forget(group_id)
         self.coordinators.forget(group_id)
+
+    def _on_offset_gone(self, group_id: str, partition: PartitionId) -> None:
+        self.commits.forget_one(group_id, partition)
+        if self.classic is not None and group_id == CLASSIC_GROUP:
+            self.classic.checks.forget_one(partition)
 
     def _on_group_gone(self, group_id: str) -> None:
         if self.classic is not None and group_id == CLASSIC_GROUP:
