@@ -113,7 +113,7 @@ class ClassicRounds:
 
 def _look(group: ClassicGroup, now_ms: int) -> Look:
     return Look(
-        group._instances,  # noqa: SLF001  # made anew when the group begins again
+        group._instances,  # noqa: SLF001  # another object when the group begins again
         now_ms,
         group.generation,
         {
