@@ -6,72 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.sim.kafka_consumers import Member
 from tests.sim.kafka_groups import World, commit, committed, fetched, join, joined, play
-from tests.sim.kafka_wire import WireClient
 
 from tidelog.kafka.messages.api_versions_request import ApiVersionsRequest
 from tidelog.kafka.messages.api_versions_response import ApiVersionsResponse
-from tidelog.kafka.messages.consumer_group_heartbeat_request import (
-    ConsumerGroupHeartbeatRequest,
-    TopicPartitions,
-)
-from tidelog.kafka.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
+from tidelog.kafka.messages.consumer_group_heartbeat_request import TopicPartitions
 from tidelog.kafka.messages.join_group_response import JoinGroupResponse
 from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.sim
-
-
-class Member:
-    """A member by hand, over one connection at a time."""
-
-    def __init__(self, client: WireClient, member_id: str, *, version: int = 1) -> None:
-        self.client = client
-        self.member_id = member_id
-        self.version = version
-        self.epoch = 0
-        self.owned: dict[bytes, list[int]] | None = None
-        """As it was told."""
-
-    async def ask(self, **fields: Any) -> ConsumerGroupHeartbeatResponse:
-        """A heartbeat with these fields and no others."""
-        values: dict[str, Any] = {"group_id": "g", "member_id": self.member_id}
-        values["member_epoch"] = self.epoch
-        request = ConsumerGroupHeartbeatRequest(**(values | fields))
-        answer = await self.client.call(request, self.version, ConsumerGroupHeartbeatResponse)
-        if not answer.error_code:
-            self.epoch, self.member_id = answer.member_epoch, answer.member_id or ""
-            if answer.assignment is not None:
-                self.owned = {
-                    one.topic_id: one.partitions for one in answer.assignment.topic_partitions
-                }
-        return answer
-
-    async def join(self, **fields: Any) -> ConsumerGroupHeartbeatResponse:
-        self.epoch = 0
-        values: dict[str, Any] = {
-            "rebalance_timeout_ms": 60_000,
-            "subscribed_topic_names": ["t"],
-            "topic_partitions": [],
-        }
-        return await self.ask(**(values | fields))
-
-    def all_owned(self) -> dict[str, Any]:
-        """The field of what it owns."""
-        owned = [TopicPartitions(*one) for one in (self.owned or {}).items()]
-        return {"topic_partitions": owned}
-
-    async def until(self, owned: dict[bytes, list[int]]) -> None:
-        """Beat and acknowledge until it was told this."""
-        for _ in range(100):
-            if self.owned == owned:
-                await self.ask(**self.all_owned())
-                if self.owned == owned:
-                    return
-            answer = await self.ask(**self.all_owned())
-            assert answer.error_code == 0, answer
-            await asyncio.sleep(0.2)
-        raise AssertionError(f"{self.owned} instead of {owned}")
 
 
 def test_the_list_of_apis_names_the_feature_that_clients_look_for() -> None:
