@@ -267,3 +267,41 @@ def test_a_topic_made_again_has_none_of_its_predecessors_configs(started: World)
     started.do(DeleteTopicsRequest(names=["a"]))
     started.create("a")
     assert started.image.topics["a"].configs == {}
+
+
+def changed(world: World, topic: str, key: str, operation: int, value: str | None) -> int:
+    """The code of one change by an operation."""
+    resource = of(topic, {key: value})
+    resource.changes[0].MergeFromString(bytes([3 << 3, operation]))  # also an unknown one
+    return codes(alter(world, resource))[0]
+
+
+def test_lists_are_appended_to_and_subtracted_from_as_they_are_in_effect(started: World) -> None:
+    policy, append, subtract = "cleanup.policy", 1, 2
+    assert changed(started, "b", policy, append, "delete") == 0
+    assert started.image.topics["b"].configs == {}, "the default has it already"
+    assert changed(started, "b", policy, append, "compact") == 0
+    assert started.image.topics["b"].configs == {policy: "delete,compact"}
+    before = started.image
+    assert changed(started, "b", policy, append, "compact, delete") == 0
+    assert started.image is before, "it has both already"
+    assert changed(started, "b", policy, subtract, "delete,compact") == common_pb2.INVALID_CONFIG
+    assert changed(started, "b", policy, append, "shred") == common_pb2.INVALID_CONFIG
+    assert changed(started, "b", policy, append, None) == common_pb2.INVALID_REQUEST
+    assert changed(started, "b", policy, 7, "compact") == common_pb2.INVALID_REQUEST
+    assert changed(started, "b", "retention.ms", append, "1") == common_pb2.INVALID_CONFIG
+    assert started.image is before
+    assert changed(started, "b", policy, subtract, "delete") == 0
+    assert started.image.topics["b"].configs == {policy: "compact"}
+    alter(started, of(None, {policy: "delete,compact"}))
+    assert changed(started, "a", policy, subtract, "compact") == 0
+    assert started.image.topics["a"].configs[policy] == "delete"
+
+
+def test_a_replacement_removes_what_it_does_not_name(started: World) -> None:
+    resource = of("a", {"segment.bytes": "1000", "retention.ms": "9"})
+    resource.replaces = True
+    assert codes(alter(started, resource)) == [0]
+    assert started.image.topics["a"].configs == {"segment.bytes": "1000", "retention.ms": "9"}
+    assert codes(alter(started, AlterConfigsRequest.Resource(name="a", replaces=True))) == [0]
+    assert started.image.topics["a"].configs == {}

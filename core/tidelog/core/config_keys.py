@@ -111,6 +111,18 @@ def build_config(config: type[C], values: Mapping[str, Any]) -> C:
     return config(**arguments)
 
 
+def values_of(config: object) -> Mapping[str, Value | None]:
+    """The values that a `config` and the dataclasses in it have of the keys they declare."""
+    values: dict[str, Value | None] = {}
+    for one in fields(config):  # type: ignore[arg-type]  # a dataclass, as `keys_of` has seen
+        said, value = one.metadata.get(_DECLARATION), getattr(config, one.name)
+        if said is not None:
+            values[_name(one.name, said)] = value
+        elif _inner(one.default_factory) is not None:
+            values |= values_of(value)
+    return values
+
+
 def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The name that `name` was probably meant to be; None: nothing is near."""
     found = get_close_matches(name[:SHOWN_CHARACTERS_MAX], list(names), n=1, cutoff=cutoff)

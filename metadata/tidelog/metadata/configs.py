@@ -143,10 +143,11 @@ def _alter(
 ) -> list[MetadataRecord]:
     before = _set_on(resource, image)
     _check_changes(resource.changes, config)
-    after = dict(before)
+    after = {} if resource.replaces else dict(before)
     for change in resource.changes:
-        if change.HasField("value"):
-            after[change.key] = change.value
+        value = _changed(change, before, image.cluster_configs)
+        if value is not None:
+            after[change.key] = value
         else:
             after.pop(change.key, None)
     if resource.type == admin_pb2.TOPIC:
@@ -162,7 +163,7 @@ def _alter(
                 value=after.get(key),
             )
         )
-        for key in sorted(change.key for change in resource.changes)
+        for key in sorted(before.keys() | after.keys())
         if after.get(key) != before.get(key)
     ]
 
@@ -175,6 +176,33 @@ def _check_changes(changes: Sequence[AlterConfigsRequest.Change], config: Contro
         raise _invalid_error("a key is changed twice in one request: change it once")
     for change in changes:
         topic_config(change.key)  # a misspelled key is an error when it is deleted, too
+
+
+def _changed(
+    change: AlterConfigsRequest.Change, own: Mapping[str, str], defaults: Mapping[str, str]
+) -> str | None:
+    """Return the new value; None: the config is removed from the resource."""
+    if change.operation == AlterConfigsRequest.SET:
+        return change.value if change.HasField("value") else None
+    key = topic_config(change.key)
+    if change.operation not in AlterConfigsRequest.Operation.values():
+        raise _invalid_error(f"{key.name} has the unknown operation {change.operation}")
+    operation = AlterConfigsRequest.Operation.Name(change.operation)
+    if key.type.name != "LIST":
+        raise InvalidConfigError(f"{key.name} is no LIST: {operation} is for lists, set it instead")
+    if not change.HasField("value"):
+        raise _invalid_error(f"{key.name} has no value to {operation}")
+    in_effect = own.get(key.name, defaults.get(key.name, key.default_text))
+    present, named = _elements(in_effect), _elements(change.value)
+    if change.operation == AlterConfigsRequest.APPEND:
+        changed = [*present, *dict.fromkeys(one for one in named if one not in present)]
+    else:
+        changed = [one for one in present if one not in named]
+    return own.get(key.name) if changed == present else ",".join(changed)
+
+
+def _elements(text: str) -> list[str]:
+    return [one for part in text.split(",") if (one := part.strip())]
 
 
 def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:

@@ -288,22 +288,34 @@ class DescribeConfigsResponse(_message.Message):
 
 class AlterConfigsRequest(_message.Message):
     __slots__ = ("resources", "timeout_ms", "validate_only", "command_id", "from_broker", "cluster_id", "forwarded")
+    class Operation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        SET: _ClassVar[AlterConfigsRequest.Operation]
+        APPEND: _ClassVar[AlterConfigsRequest.Operation]
+        SUBTRACT: _ClassVar[AlterConfigsRequest.Operation]
+    SET: AlterConfigsRequest.Operation
+    APPEND: AlterConfigsRequest.Operation
+    SUBTRACT: AlterConfigsRequest.Operation
     class Change(_message.Message):
-        __slots__ = ("key", "value")
+        __slots__ = ("key", "value", "operation")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
+        OPERATION_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+        operation: AlterConfigsRequest.Operation
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., operation: _Optional[_Union[AlterConfigsRequest.Operation, str]] = ...) -> None: ...
     class Resource(_message.Message):
-        __slots__ = ("type", "name", "changes")
+        __slots__ = ("type", "name", "changes", "replaces")
         TYPE_FIELD_NUMBER: _ClassVar[int]
         NAME_FIELD_NUMBER: _ClassVar[int]
         CHANGES_FIELD_NUMBER: _ClassVar[int]
+        REPLACES_FIELD_NUMBER: _ClassVar[int]
         type: ConfigResourceType
         name: str
         changes: _containers.RepeatedCompositeFieldContainer[AlterConfigsRequest.Change]
-        def __init__(self, type: _Optional[_Union[ConfigResourceType, str]] = ..., name: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[AlterConfigsRequest.Change, _Mapping]]] = ...) -> None: ...
+        replaces: bool
+        def __init__(self, type: _Optional[_Union[ConfigResourceType, str]] = ..., name: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[AlterConfigsRequest.Change, _Mapping]]] = ..., replaces: _Optional[bool] = ...) -> None: ...
     RESOURCES_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]

@@ -11,6 +11,7 @@
                       one family of APIs each
     admin_table       the rows of administration, from the `admin_` modules, one family of APIs each
     admin_refusals ◆  errors of administration, with their messages
+    admin_broker_configs ◆  a node's own configs
 
 Handlers translate to the parts that gRPC's handlers call (`tidelog.node.handlers`): one semantics,
 two protocols. An API is in the table only if it is served completely. `docs/KAFKA.md` lists them.
