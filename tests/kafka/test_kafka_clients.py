@@ -230,7 +230,7 @@ PAGE = ROOT / "docs" / "KAFKA.md"
 SNIPPETS = [one.text for one in blocks_of(PAGE) if one.language == "python"]
 
 
-@pytest.mark.parametrize("text", SNIPPETS, ids=["confluent", "kafka-python", "aiokafka"])
+@pytest.mark.parametrize("text", SNIPPETS, ids=["confluent", "group", "kafka-python", "aiokafka"])
 def test_the_snippets_of_the_page_run(brokers: LocalCluster, text: str) -> None:
     assert "127.0.0.1:9092" in text
     text = text.replace("127.0.0.1:9092", brokers.kafka_bootstrap)
