@@ -216,10 +216,10 @@ class Node:
     def _controller_id(self) -> int | None:
         if self._quorum is not None:
             return self._quorum.leader_id
-        return self._broker.follower.leader_id if self._broker is not None else None
+        return None if self._broker is None else self._broker.follower.leader_id
 
     def _add_services(self) -> BrokerPorts | None:
-        config, peers = self.config, self._ports.peers
+        config, peers, clock = self.config, self._ports.peers, self._ports.clock
         own = _own_cluster(config, self._ports)
         self.services["tidelog.v1.Node"] = NodeHandler(
             status=self._status,
@@ -253,7 +253,7 @@ class Node:
             )
             of_kafka = BrokerPorts(
                 *(config, self._image, self._controller_id, broker.replica_manager, peers),
-                *(broker.forwarder, broker.producer_ids, handler.traffic, groups),
+                *(broker.forwarder, broker.producer_ids, handler.traffic, groups, clock),
             )
         self.services["tidelog.v1.Admin"] = AdminHandler(
             config=config.controller,

@@ -9,6 +9,7 @@ from tidelog.broker.controller_link.controller_forwarder import ControllerForwar
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.kafka.peer import ConnectionClosedError
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.core.env import Clock
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.net.peers import Peers
 from tidelog.node.config import NodeConfig
@@ -29,6 +30,7 @@ class BrokerPorts:
     producer_ids: ProducerIds
     traffic: ClientTraffic
     groups: CoordinatorHandler
+    clock: Clock
 
     def known_image(self) -> MetadataImage:
         """Return the image, of a broker that has metadata.

@@ -6,7 +6,7 @@ same. A broker that has no metadata yet closes the connection: the client asks a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import NamedTuple
 
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
@@ -30,7 +30,7 @@ from tidelog.metadata.image import (
 )
 from tidelog.net.listeners import Listener
 from tidelog.node.kafka_apis.error_codes import LISTENER_NOT_FOUND, Place, kafka_code
-from tidelog.node.kafka_apis.reached import NO_LEADER, live_brokers
+from tidelog.node.kafka_apis.reached import NO_LEADER, controller_among, live_brokers
 from tidelog.node.kafka_apis.served import ApiCall
 from tidelog.v1 import common_pb2
 
@@ -94,13 +94,10 @@ class MetadataHandler:
             async for asked in in_turns(_asked(request, image, call.version))
         ]
         brokers = live_brokers(image, listener)
-        live = [one.node_id for one in brokers]
-        active = self._controller_id()
         return MetadataResponse(
             brokers=[MetadataResponseBroker(*one) for one in brokers],
             cluster_id=self._cluster_id,
-            # Every broker passes a client's commands on to the active controller.
-            controller_id=active if active in live else min(live, default=NO_LEADER),
+            controller_id=controller_among(brokers, self._controller_id()),
             topics=topics,
             cluster_authorized_operations=CLUSTER_OPERATIONS
             if request.include_cluster_authorized_operations
@@ -168,14 +165,17 @@ def _topic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[_partition(one, alive, reached, form.version) for one in topic.partitions],
+        partitions=[
+            partition_answer(one, alive, reached, form.version) for one in topic.partitions
+        ],
         topic_authorized_operations=TOPIC_OPERATIONS if form.has_operations else _UNSAID,
     )
 
 
-def _partition(
-    partition: PartitionImage, alive: set[int], reached: set[int], version: int
+def partition_answer(
+    partition: PartitionImage, alive: Set[int], reached: Set[int], version: int
 ) -> MetadataResponsePartition:
+    """Describe a partition to a client that reaches those brokers, of those that are alive."""
     leader_id, code = partition.leader_id, int(common_pb2.NONE)
     if leader_id not in reached:
         code = common_pb2.LEADER_NOT_AVAILABLE

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tidelog.broker.partition.produce import CurrentLeader
@@ -27,6 +27,12 @@ def live_brokers(image: MetadataImage, listener: Listener) -> list[BrokerAddress
     """Brokers that a client may call: unfenced, with a listener of this name."""
     found = (broker_at(image, broker_id, listener) for broker_id in sorted(image.brokers))
     return [one for one in found if one is not None and not image.brokers[one.node_id].is_fenced]
+
+
+def controller_among(live: Sequence[BrokerAddress], active: int | None) -> int:
+    """Id of the controller that clients are told: a live broker, since each passes commands on."""
+    ids = [one.node_id for one in live]
+    return active if active in ids else min(ids, default=NO_LEADER)
 
 
 def leaders_at(
