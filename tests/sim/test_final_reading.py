@@ -59,36 +59,32 @@ def scheduler() -> Iterator[Scheduler]:
     scheduler.close()
 
 
-def read(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, *, records: int, records_a_poll: int
-) -> list[Poll]:
+def read(scheduler: Scheduler, *, records: int, records_a_poll: int) -> list[Poll]:
     """What was written down of reading so many records."""
     loop = scheduler.new_loop("reader")
     consumer = SlowConsumer(records, records_a_poll)
-    monkeypatch.setattr(readers, "_consumer", lambda simulation, ports: consumer)
     polls: list[Poll] = []
     simulation = SimpleNamespace(now_s=0.0, end_poll=polls.append)
     numbers = count()
     scheduler.run(
         loop,
         readers.read_all(
-            cast("Any", simulation), cast("Any", PLAN), ports={}, next_number=numbers.__next__
+            cast("Any", simulation),
+            cast("Any", PLAN),
+            consumer=cast("Any", consumer),
+            next_number=numbers.__next__,
         ),
     )
     return polls
 
 
-def test_more_records_may_take_longer(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    polls = read(scheduler, monkeypatch, records=60_000, records_a_poll=300)  # 50 s
+def test_more_records_may_take_longer(scheduler: Scheduler) -> None:
+    polls = read(scheduler, records=60_000, records_a_poll=300)  # 50 s
 
     assert sum(len(poll.records) for poll in polls) == 60_000
     assert all(poll.is_final for poll in polls)
 
 
-def test_few_records_that_take_as_long_are_too_slow(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_records_that_take_as_long_are_too_slow(scheduler: Scheduler) -> None:
     with pytest.raises(TimeoutError):
-        read(scheduler, monkeypatch, records=200, records_a_poll=1)  # 50 s
+        read(scheduler, records=200, records_a_poll=1)  # 50 s

@@ -6,13 +6,14 @@ Owns positions and what is written down of each poll; judges nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any, Protocol
 
+from tidelog.chaos.workloads.clients import LoadReader
 from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.chaos.workloads.workload_port import WorkloadPort
-from tidelog.client import Consumer, Record
+from tidelog.client import Record
 from tidelog.client.errors import OffsetOutOfRangeError, TidelogError
 from tidelog.history.history import Poll
 
@@ -46,7 +47,7 @@ class _Reader:
         life: Life,
         *,
         name: str,
-        consumer: Consumer,
+        consumer: LoadReader,
         next_number: Callable[[], int],
         is_final: bool,
     ) -> None:
@@ -113,11 +114,10 @@ async def read_along(
     life: Life,
     *,
     name: str,
-    ports: Mapping[str, Any],
+    consumer: LoadReader,
     next_number: Callable[[], int],
 ) -> None:
     """Until the incarnation is over."""
-    consumer = _consumer(port, ports)
     async with consumer:
         reader = _Reader(
             port, life, name=name, consumer=consumer, next_number=next_number, is_final=False
@@ -132,13 +132,12 @@ async def read_along(
 
 
 async def read_all(
-    port: WorkloadPort, life: Life, *, ports: Mapping[str, Any], next_number: Callable[[], int]
+    port: WorkloadPort, life: Life, *, consumer: LoadReader, next_number: Callable[[], int]
 ) -> None:
     """From the first record to the high watermark of every partition.
 
     Errors: `TimeoutError` when it takes longer than `FINAL_S_MAX` allows; what a consumer raises.
     """
-    consumer = _consumer(port, ports)
     name = f"final-{life.plan.name}"
     async with consumer, asyncio.timeout(FINAL_S_MAX) as limit:
         reader = _Reader(
@@ -156,16 +155,6 @@ def _allow(limit: asyncio.Timeout, records: int) -> None:
     ends_s = limit.when()
     if ends_s is not None:
         limit.reschedule(ends_s + records / FINAL_RECORDS_PER_S)
-
-
-def _consumer(port: WorkloadPort, ports: Mapping[str, Any]) -> Consumer:
-    return Consumer(
-        port.bootstrap,
-        auto_offset_reset="none",
-        request_timeout_ms=2_000,
-        bootstrap_timeout_ms=60_000,
-        **ports,
-    )
 
 
 async def _try(work: Callable[[], Any]) -> None:

@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, Protocol
+from typing import Protocol
 
+from tidelog.chaos.workloads.clients import Clients, LoadProducer
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.chaos.workloads.workload_port import WorkloadPort
-from tidelog.client import Producer, RecordMetadata
+from tidelog.client import RecordMetadata
 from tidelog.client.errors import ClientClosedError, InvalidProducerEpochError, TidelogError
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history import Outcome, Send
@@ -21,7 +22,6 @@ from tidelog.history.history import Outcome, Send
 REPLACED_PROBABILITY = 0.2
 """Probability that a producer is replaced whose send has just failed."""
 REFUSED_WAIT_S = 0.2
-_ACKS: dict[int, Literal["all", 1, 0]] = {-1: "all", 1: 1, 0: 0}
 _BEYOND_REPAIR = (ClientClosedError, InvalidProducerEpochError)
 
 
@@ -39,6 +39,7 @@ class SendBook(Protocol):
     """Book of the producers' sends."""
 
     port: WorkloadPort
+    clients: Clients
     is_held: bool
     """No send begins until this is False again."""
 
@@ -60,6 +61,7 @@ class Sender:
     ) -> None:
         self._book = book
         self._port = book.port
+        self._clients = book.clients
         self._plan = plan
         self._incarnation = incarnation
         self._random = random
@@ -73,28 +75,13 @@ class Sender:
             generation += 1
             name = f"{self._plan.name}.{self._incarnation.number}.{generation}"
             self._is_wanted = True
-            async with self._producer() as producer:
+            async with self._clients.producer(self._plan) as producer:
                 while self._is_wanted and not self._incarnation.is_over:
                     await asyncio.sleep(self._random.uniform(0, self._plan.pause_s_max))
                     if not self._book.is_held:
                         await self._burst(producer, name)
 
-    def _producer(self) -> Producer:
-        acks: Literal["all", 1, 0] = _ACKS[self._plan.acks]
-        return Producer(
-            self._port.bootstrap,
-            acks=acks,
-            enable_idempotence=acks == "all",
-            request_timeout_ms=self._plan.request_timeout_ms,
-            delivery_timeout_ms=self._plan.delivery_timeout_ms,
-            max_block_ms=5_000,
-            bootstrap_timeout_ms=5_000,
-            batch_size=self._plan.batch_size,
-            max_request_size=self._plan.max_request_size,
-            **self._port.client_ports(self._plan.name),
-        )
-
-    async def _burst(self, producer: Producer, name: str) -> None:
+    async def _burst(self, producer: LoadProducer, name: str) -> None:
         for _ in range(self._random.randrange(1, self._plan.burst_max + 1)):
             self._sent += 1
             head = f"{name}/{self._sent}/"
@@ -102,7 +89,7 @@ class Sender:
             partition = self._random.randrange(0, self._incarnation.plan.partitions)
             await self._send(producer, name, partition, value)
 
-    async def _send(self, producer: Producer, name: str, where: int, value: bytes) -> None:
+    async def _send(self, producer: LoadProducer, name: str, where: int, value: bytes) -> None:
         invoked_s = self._port.now_s
         number = self._book.next_number()
 

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
+from tidelog.chaos.workloads.clients import Clients, GrpcClients
 from tidelog.chaos.workloads.group_load import GroupLoad
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
 from tidelog.chaos.workloads.readers import read_all, read_along
@@ -35,8 +36,12 @@ RETENTION_MS = 7 * 24 * 3600 * 1000
 class Workload:
     """The clients of one run."""
 
-    def __init__(self, port: WorkloadPort, random: SeededRandom) -> None:
+    def __init__(
+        self, port: WorkloadPort, random: SeededRandom, clients: Clients | None = None
+    ) -> None:
+        """Begin; `clients` makes producers and readers: None, those of our own client."""
         self.port = port
+        self.clients: Clients = GrpcClients(port) if clients is None else clients
         self.acknowledged = 0
         self.unended = 0
         self.is_churn_over = False
@@ -137,8 +142,8 @@ class Workload:
     async def read_all(self) -> None:
         """Everything there is, by readers of their own. Errors: as `readers.read_all`."""
         for incarnation in self._incarnations.values():
-            ports = self.port.client_ports("reader-final")
-            await read_all(self.port, incarnation, ports=ports, next_number=self.next_number)
+            reader = self.clients.reader("reader-final", incarnation.plan)
+            await read_all(self.port, incarnation, consumer=reader, next_number=self.next_number)
         self.is_read = True
 
     # Admin
@@ -270,7 +275,7 @@ class Workload:
                 self.port,
                 incarnation,
                 name=f"{reader}-{plan.name}-{number}",
-                ports=self.port.client_ports(f"{reader}-{plan.name}"),
+                consumer=self.clients.reader(f"{reader}-{plan.name}", plan),
                 next_number=self.next_number,
             )
             task = asyncio.create_task(reading, name=f"{reader}-{plan.name}")

@@ -39,6 +39,11 @@ CLOCK_OFFSET_S_MAX = 10_000.0
 T = TypeVar("T")
 
 
+def one_grpc_listener(name: str) -> tuple[Listener, ...]:
+    """Listeners of a node with a name that speaks gRPC alone."""
+    return one_listener(f"{name}:9192")
+
+
 @dataclass(slots=True)
 class Machine:
     """Machine of a node; `host` is its present process, None while it is down."""
@@ -87,10 +92,12 @@ class SimClusterConfig:
     """Voters; empty: every node."""
     broker_ids: Sequence[int] = ()
     """Nodes that hold partitions; empty: every node."""
-    listeners: Callable[[str], tuple[Listener, ...]] = lambda name: one_listener(f"{name}:9192")
+    listeners: Callable[[str], tuple[Listener, ...]] = one_grpc_listener
     """Listeners of the node with a name; clients call the first."""
     configure: Callable[[NodeConfig], NodeConfig] = lambda config: config
     """Settings of every node."""
+    on_built: Callable[[Machine], None] = lambda _: None
+    """Called with the machine of each process when its node is built, and does nothing yet."""
     is_expected: Callable[[BaseException], bool] = lambda _: False
     """True if an error is what faults do to a node: it fails no run, and may end a process."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -289,6 +296,7 @@ class SimCluster:
         try:
             await format_or_check(machine.disk, config)
             node = machine.node = self._build(machine, host, config)
+            self._config.on_built(machine)
             host.services = node.services
             if node.kafka is not None:
                 of_kafka = kafka_listeners(machine.listeners)

@@ -6,7 +6,7 @@ It owns the story of a run and what its result holds; never what strikes or what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
@@ -61,7 +61,27 @@ def run_seed(
         seed=seed, config=config, findings=findings, timeline_sink=timeline_sink
     )
     workload = Workload(simulation, random.fork("workload"))
-    story = _Story(simulation, workload, random, choice=choice if has_faults else "")
+    return play(
+        simulation,
+        workload,
+        random,
+        choice=choice if has_faults else "",
+        coverage=COVERAGE,
+    )
+
+
+def play(
+    simulation: ClusterSimulation,
+    workload: Workload,
+    random: SeededRandom,
+    *,
+    choice: str,
+    coverage: Sequence[str],
+) -> SeedResult:
+    """Run the story of a scenario, the random storm, or ("") no faults, over a new simulation."""
+    findings = simulation.findings
+    scenario = SCENARIOS.get(choice)
+    story = _Story(simulation, workload, random, choice=choice)
     with nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
             simulation.cluster.run(story.run())
@@ -81,10 +101,10 @@ def run_seed(
     for violation in findings.violations[:VIOLATIONS_NOTED_MAX]:
         simulation.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
-        seed=seed,
+        seed=simulation.seed,
         violation=findings.violations[0] if findings.violations else None,
         faults=dict(findings.faults),
-        coverage={name: findings.coverage[name] for name in COVERAGE},
+        coverage={name: findings.coverage[name] for name in coverage},
         operations=workload.operations,
         acknowledged=workload.acknowledged,
         steps=simulation.cluster.scheduler.steps,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tidelog.chaos.faults.budget import Budget
@@ -16,13 +17,21 @@ from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.history.history import Assignment, Commit, Committed, History, Poll, Send
 from tidelog.metadata.image import MetadataImage
+from tidelog.net.listeners import Listener
 from tidelog.simulation.cluster.budget_view import SimBudgetView
-from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster, SimClusterConfig
+from tidelog.simulation.cluster.cluster import (
+    ClientPorts,
+    Machine,
+    SimCluster,
+    SimClusterConfig,
+    one_grpc_listener,
+)
 from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.group_members import SimGroupMember
 from tidelog.simulation.cluster.inside import has_failed_log, newest_image
 from tidelog.simulation.cluster.invariants import Invariants
 from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
+from tidelog.simulation.engine.byte_streams import SimDialer
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
 from tidelog.simulation.suites.timeline import Timeline
@@ -36,6 +45,16 @@ class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its
     """Something did not hold: whatever follows may follow from it."""
 
 
+@dataclass(frozen=True, slots=True)
+class NodeOptions:
+    """Properties of a suite's nodes, beside their configuration."""
+
+    listeners: Callable[[str], tuple[Listener, ...]] = one_grpc_listener
+    on_built: Callable[[Machine], None] = lambda _: None
+    """See `SimClusterConfig`."""
+    limits: SchedulerLimits = LIMITS
+
+
 class ClusterSimulation:
     """Nodes are held down only by faults (`held`); other nodes that are down start again soon."""
 
@@ -46,8 +65,9 @@ class ClusterSimulation:
         config: ClusterSimulationConfig,
         findings: Findings,
         timeline_sink: Callable[[str], None] | None,
-        limits: SchedulerLimits = LIMITS,
+        options: NodeOptions = NodeOptions(),
     ) -> None:
+        self.seed = seed
         self.config = config
         self.findings = findings
         self.cluster = SimCluster(
@@ -58,7 +78,9 @@ class ClusterSimulation:
                 broker_ids=config.broker_ids,
                 configure=config.configure,
                 is_expected=_is_expected,
-                limits=limits,
+                limits=options.limits,
+                listeners=options.listeners,
+                on_built=options.on_built,
             ),
         )
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)
@@ -128,6 +150,10 @@ class ClusterSimulation:
         if ports is None:
             ports = self._clients[name] = self.cluster.new_client(name)
         return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
+
+    def dialer(self, name: str) -> SimDialer:
+        """Way of a client, which has its ports, to listeners of Kafka's protocol."""
+        return self._clients[name].dialer
 
     def begin_send(self, begun: Callable[[], Send]) -> None:
         """Nobody reads a history that is not whole."""

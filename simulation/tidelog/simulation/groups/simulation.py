@@ -13,7 +13,7 @@ from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.consumer_member import PartitionId
 from tidelog.core.chance import SeededRandom, shuffled
 from tidelog.simulation.cluster.cluster import Machine
-from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
+from tidelog.simulation.cluster.simulation import ClusterSimulation, NodeOptions, Violated
 from tidelog.simulation.engine.network import Host
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.groups.call_notes import describe_call
@@ -69,7 +69,7 @@ class GroupsSimulation:
             config=config.cluster,
             findings=findings,
             timeline_sink=timeline_sink,
-            limits=LIMITS,
+            options=NodeOptions(limits=LIMITS),
         )
         count = self.base.count_event
         report = findings.report
