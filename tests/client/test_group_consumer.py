@@ -25,12 +25,13 @@ from tests.client.topic_changes import add_partitions
 from tests.node.group_calls import GroupCalls
 
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.client import TopicPartition
+from tidelog.client import OffsetAndMetadata, TopicPartition
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
 )
 from tidelog.core.system import SystemClock
+from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.asyncio
 
@@ -429,3 +430,27 @@ async def test_a_join_that_is_not_answered_is_not_repeated_all_the_time(
     await asyncio.sleep(20)
     assert len(cluster.group_streams) < 20
     await reader.close(timeout_ms=100)
+
+
+async def test_a_leader_that_ended_before_the_commit_is_not_read(cluster: RealCluster) -> None:
+    """Its log ends before the committed offset, which would be out of range there (KIP-320)."""
+    async with consumer(cluster, auto_offset_reset="earliest") as reader:
+        await reader.subscribe(["orders"])
+        await read(reader, 20)
+        await reader.commit({("orders", 0): OffsetAndMetadata(5, leader_epoch=3)})
+    asked: list[int] = []
+
+    def note(method: str, answer: Any) -> None:
+        if method == "Fetch":
+            asked.extend(
+                one.error.code
+                for one in answer.partitions
+                if one.topic == "orders" and one.partition == 0
+            )
+
+    cluster.spoil = note
+    async with consumer(cluster, auto_offset_reset="earliest") as reader:
+        await reader.subscribe(["orders"])
+        await reader.getmany(timeout_ms=300)
+        assert await reader.position(("orders", 0)) == 5
+    assert common_pb2.UNKNOWN_LEADER_EPOCH in asked

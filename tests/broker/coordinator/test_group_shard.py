@@ -284,6 +284,15 @@ def test_a_group_follows_the_partitions_of_its_topics(shards: Shards) -> None:
     assert looks == [True, False, True]
 
 
+def test_a_group_whose_first_records_were_not_appended_is_not_there(shards: Shards) -> None:
+    """In-sync replicas may be missing: then nothing is appended, and nothing may be listed."""
+    join = Heartbeat("a", 0, rebalance_timeout_ms=1, topics=frozenset({"orders"}))
+    assert shards.shard.heartbeat("g", join, shards.now).records
+    assert shards.shard.group_ids == []
+    assert shards.ask(join).version
+    assert shards.shard.groups["g"].sessions.version("a")
+
+
 # Loading
 
 

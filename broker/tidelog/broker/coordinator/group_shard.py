@@ -82,6 +82,8 @@ class GroupShard:
         """Groups of the consumer protocol."""
         self.classic = ClassicGroups(config.classic_limits)
         self._topics_seen: object = None
+        self._begun: LiveGroup | None = None
+        """Group of the newest decision to begin one: it is there when its records are replayed."""
         self._bytes = StateBytes()
 
     # Change
@@ -139,7 +141,9 @@ class GroupShard:
     def _live(self, group_id: str) -> LiveGroup:
         live = self.groups.get(group_id)
         if live is None:
-            live = self.groups[group_id] = self._new(group_id)
+            begun, self._begun = self._begun, None
+            is_it = begun is not None and begun.state.group_id == group_id
+            live = self.groups[group_id] = begun if begun and is_it else self._new(group_id)
         return live
 
     def _new(self, group_id: str, *, after: int = 0) -> LiveGroup:
@@ -168,9 +172,9 @@ class GroupShard:
         ):
             raise no_room(group_id, self.state_bytes)
         decision = live.heartbeats.decide(request, now)
-        if decision.records:
-            # With the session that the decision began.
-            self.groups.setdefault(group_id, live)
+        if decision.records and group_id not in self.groups:
+            # With the session that the decision began, once its records are appended.
+            self._begun = live
         if decision.records and former is not None:
             decision.records[:0] = former.delete()
         return decision

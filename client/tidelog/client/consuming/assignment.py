@@ -46,6 +46,8 @@ class Position:
     """The high watermark in the newest answer; None: no answer yet in this incarnation."""
     last_fetched_epoch: int | None = None
     """The epoch of the record before `fetch_offset`; None if none was read since a seek."""
+    committed_epoch: int = -1
+    """Leader epoch that came with the committed offset: older leaders' logs may end before it."""
     epoch_offset: int = 0
     """The first offset read in that epoch."""
 
@@ -58,6 +60,12 @@ class Position:
     def is_fixed(self) -> bool:
         """True if only one incarnation of the topic is read."""
         return bool(self.fixed_id)
+
+    @property
+    def least_epoch(self) -> int:
+        """Smallest leader epoch of a leader that has all that was read; -1: any."""
+        read = -1 if self.last_fetched_epoch is None else self.last_fetched_epoch
+        return max(read, self.committed_epoch)
 
     def is_of(self, topic_id: bytes) -> bool:
         """True unless offsets of this incarnation of the topic mean other records."""

@@ -309,7 +309,10 @@ class Fetcher:
             topic_id=position.topic_id,
             partition=position.tp.partition,
             fetch_offset=position.fetch_offset or 0,
-            current_leader_epoch=None if leader is None else leader.epoch,
+            # A broker that was cut off may have told of a leader that is none any more.
+            current_leader_epoch=None
+            if leader is None
+            else max(leader.epoch, position.least_epoch),
             last_fetched_epoch=position.last_fetched_epoch,
             partition_max_bytes=self._config.max_partition_fetch_bytes,
         )
@@ -421,6 +424,8 @@ class Fetcher:
 
     def _pause(self, position: Position, error: TidelogError) -> None:
         """Retry the partition later; report an error that no retry can help."""
+        if error.code == common_pb2.UNKNOWN_LEADER_EPOCH:
+            self._routing.prefer_another()  # the one that told of this leader may be behind, too
         self._routing.request_refresh()
         if not error.is_retriable:
             self._fail(position, error)

@@ -264,9 +264,20 @@ class GroupReader:
         timeout_ms: int,
     ) -> None:
         ids = {tp: topic_id for (topic_id, _), tp in self._names.items()}
+        offsets = {tp: self._with_epoch(tp, one) for tp, one in offsets.items()}
         await self._offsets.commit(offsets, ids, turn=turn, timeout_ms=timeout_ms)
         for tp, committed in offsets.items():
             self._handed.note_committed(tp, committed.offset)
+
+    def _with_epoch(self, tp: TopicPartition, offset: OffsetAndMetadata) -> OffsetAndMetadata:
+        """Add the leader epoch in which the partition was read, for who begins at the offset.
+
+        Metadata may show it a leader of before, whose log ends earlier (KIP-320).
+        """
+        position = self._parts.assignment.get(tp)
+        if offset.leader_epoch is not None or position is None or position.least_epoch < 0:
+            return offset
+        return offset._replace(leader_epoch=position.least_epoch)
 
     async def _commit_quietly(
         self,
@@ -439,9 +450,12 @@ class GroupReader:
                 continue
             position.is_held = True
             position.fixed_id = position.topic_id = one.topic_id
+            position.committed_epoch = -1
             position.is_new = False  # nothing is committed, if there is no offset
             if one.committed is not None:
                 position.seek(one.committed.offset, topic_id=one.topic_id)
+                if one.committed.leader_epoch is not None:
+                    position.committed_epoch = one.committed.leader_epoch
                 self._handed.note_committed(one.tp, one.committed.offset)
         self._positions_changed()
 

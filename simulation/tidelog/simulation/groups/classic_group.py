@@ -156,6 +156,8 @@ class ClassicGroup:
         if late.count and name in (SYNC, HEARTBEAT, COMMIT):
             before = 0 if member.joined is None else member.joined.generation
             await self._replace_other(place, lambda: member.is_beyond(before))
+            if name == COMMIT and not member.is_beyond(before):
+                return  # commits of one generation have no order at the coordinator: it is lost
         network.deliver_late(late)
 
     async def _replace_other(self, place: int, is_enough: Callable[[], bool]) -> None:

@@ -80,6 +80,8 @@ class GroupsSimulation:
         self.members: dict[str, MemberProcess] = {}
         """Running processes by the name of their plan; in the order of their starts."""
         self.commits = CommitChecks(report, count, self.handouts, self.traffic)
+        self.expired: set[tuple[str, PartitionId]] = set()
+        """Offsets that have gone because nobody subscribed to their topics."""
         self._late_requests = LateRequests(report, count)
         self.coordinators = CoordinatorChecks(
             report,
@@ -177,6 +179,7 @@ class GroupsSimulation:
         self.coordinators.forget(group_id)
 
     def _on_offset_gone(self, group_id: str, partition: PartitionId) -> None:
+        self.expired.add((group_id, partition))
         self.commits.forget_one(group_id, partition)
         if self.classic is not None and group_id == CLASSIC_GROUP:
             self.classic.checks.forget_one(partition)
