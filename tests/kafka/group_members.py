@@ -107,12 +107,25 @@ class ConfluentMember(Member):
                     continue
                 error = message.error()
                 if error is None:
-                    consumer.commit(message=message, asynchronous=False)
+                    committed(consumer, message)
                     self.values.append(message.value() or b"")
                 elif not error.retriable():
                     raise confluent_kafka.KafkaException(error)
         finally:
             consumer.close()
+
+
+def committed(consumer: confluent_kafka.Consumer, message: confluent_kafka.Message) -> None:
+    """Commit, again while the coordinator moves."""
+    end_s = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            consumer.commit(message=message, asynchronous=False)
+            return
+        except confluent_kafka.KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > end_s:
+                raise
+            time.sleep(POLL_S)
 
 
 class PythonMember(Member):
