@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 from dataclasses import replace
 from typing import Any
 
@@ -327,6 +328,20 @@ def test_those_who_wait_when_the_coordinator_stops_are_told_to_find_the_next_one
         await world.cluster.stop(world.coordinator_id)
         answer = decode(await waiting, JOIN_GROUP, 9, JoinGroupResponse)
         assert answer.error_code == common_pb2.NOT_COORDINATOR
+
+    play(story)
+
+
+@pytest.mark.parametrize("count", [-1, (1 << 31) - 1, -(1 << 31)])
+def test_arrays_that_are_null_or_that_no_frame_holds_close_the_connection(count: int) -> None:
+    async def story(world: World) -> None:
+        body = struct.pack(">h1si", 1, b"g", 10_000) + struct.pack(
+            ">hh8si", 0, 8, b"consumer", count
+        )
+        frame = struct.pack(">hhih1s", JOIN_GROUP, 0, 5, 1, b"x") + body
+        world.client.send(struct.pack(">i", len(frame)) + frame)
+        await world.client.end
+        assert (await joined(await world.connect())).error_code == 0
 
     play(story)
 
