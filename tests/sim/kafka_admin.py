@@ -13,7 +13,13 @@ from tidelog.kafka.apis import response_class
 from tidelog.kafka.message import Message
 from tidelog.kafka.messages.metadata_request import MetadataRequest
 from tidelog.kafka.messages.metadata_response import MetadataResponse
+from tidelog.kafka.messages.produce_request import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from tidelog.node.config import NodeConfig
+from tidelog.records.records import BatchBuilder
 from tidelog.simulation.cluster.cluster import SimCluster, SimClusterConfig
 
 TOPIC = "t"
@@ -67,3 +73,27 @@ def play(story: Callable[[AdminWorld], Coroutine[Any, Any, None]], *, seed: int 
         cluster.run(main())
     finally:
         cluster.close()
+
+
+async def write(
+    world: AdminWorld, count: int, *, producer_id: int = -1, producer_epoch: int = -1
+) -> None:
+    """Write records to partition 0 at its leader; with a producer's id, its first ones."""
+    builder = BatchBuilder()
+    for _ in range(count):
+        builder.append(timestamp_ms=1, key=None, value=b"v", headers=())
+    batch = builder.build(
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=-1 if producer_id < 0 else 0,
+    )
+    data = TopicProduceData(
+        name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)]
+    )
+    for _ in range(100):
+        request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[data])
+        answer = await world.ask(request, 12)
+        if not answer.responses[0].partition_responses[0].error_code:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("no leader in time")

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.sim.kafka_admin import TOPIC, AdminWorld, play
+from tests.sim.kafka_admin import TOPIC, AdminWorld, play, write
 
 from tidelog.kafka.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from tidelog.kafka.messages.delete_records_request import (
@@ -26,13 +26,7 @@ from tidelog.kafka.messages.describe_topic_partitions_request import (
     TopicRequest,
 )
 from tidelog.kafka.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
-from tidelog.kafka.messages.produce_request import (
-    PartitionProduceData,
-    ProduceRequest,
-    TopicProduceData,
-)
 from tidelog.node.kafka_apis.admin_quorum import METADATA_TOPIC
-from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.sim
@@ -248,21 +242,6 @@ def test_unknown_topics_and_cursors_are_answered() -> None:
         assert {one.error_code for one in negative.topics} == {common_pb2.INVALID_REQUEST}
 
     play(story)
-
-
-async def write(world: AdminWorld, count: int) -> None:
-    """Write records to partition 0, which the asked broker leads."""
-    records = [Record(offset=0, timestamp=1, key=None, value=b"v")] * count
-    data = TopicProduceData(
-        name=TOPIC, partition_data=[PartitionProduceData(index=0, records=encode_batch(records))]
-    )
-    for _ in range(100):
-        request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[data])
-        answer = await world.ask(request, 12)
-        if not answer.responses[0].partition_responses[0].error_code:
-            return
-        await asyncio.sleep(0.1)
-    raise AssertionError("no leader in time")
 
 
 def deletion(*offsets: tuple[str, int, int]) -> DeleteRecordsRequest:

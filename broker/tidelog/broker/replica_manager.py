@@ -32,6 +32,7 @@ from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.partition.reader import Reader
 from tidelog.broker.partition.record_deleter import RecordDeleter
 from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.partition.replica_descriptions import ReplicaDescriptions
 from tidelog.broker.partition.replica_stats import ReplicaStats
 from tidelog.broker.replica.events import FollowersFenced, LeadershipEnd
 from tidelog.broker.replica.leader import Leader
@@ -122,6 +123,7 @@ class ReplicaManager:
         )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self.record_deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
+        self.descriptions = ReplicaDescriptions(partitions, log_dir=log_dir, disk=ports.disk)
         self._build_replication(ports, controllers, hooks.on_broken, own)
 
     def _build_replication(

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
         VoterDescription,
         VoterStatus,
     )
+    from tidelog.client.admin.replica_methods import (
+        LogDirDescription,
+        ProducerDescription,
+        ReplicaSize,
+    )
     from tidelog.client.consuming.consumer import Consumer
     from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor
     from tidelog.client.consuming.deserializers import Deserializer
@@ -84,6 +89,7 @@ __all__ = [
     "GroupMetadata",
     "GroupOffset",
     "ListedOffset",
+    "LogDirDescription",
     "NewTopic",
     "NodeDescription",
     "OffsetAndMetadata",
@@ -94,6 +100,7 @@ __all__ = [
     "PartitionerName",
     "PeerDescription",
     "Producer",
+    "ProducerDescription",
     "ProducerInterceptor",
     "ProducerRecord",
     "QuorumDescription",
@@ -102,6 +109,7 @@ __all__ = [
     "Record",
     "RecordBatch",
     "RecordMetadata",
+    "ReplicaSize",
     "Serializer",
     "Story",
     "TopicDescription",
@@ -133,6 +141,7 @@ _HOMES = {
     "GroupMetadata": "tidelog.client.groups.listener",
     "GroupOffset": "tidelog.client.groups.group_state",
     "ListedOffset": "tidelog.client.offsets",
+    "LogDirDescription": "tidelog.client.admin.replica_methods",
     "NewTopic": "tidelog.client.admin.descriptions",
     "NodeDescription": "tidelog.client.admin.descriptions",
     "OffsetAndMetadata": "tidelog.client.groups.listener",
@@ -143,6 +152,7 @@ _HOMES = {
     "PartitionerName": "tidelog.client.producing.partitioners",
     "PeerDescription": "tidelog.client.admin.quorum",
     "Producer": "tidelog.client.producing.producer",
+    "ProducerDescription": "tidelog.client.admin.replica_methods",
     "ProducerInterceptor": "tidelog.client.producing.producer_interceptors",
     "ProducerRecord": "tidelog.client.producing.producer_interceptors",
     "QuorumDescription": "tidelog.client.admin.quorum",
@@ -151,6 +161,7 @@ _HOMES = {
     "Record": "tidelog.client.records",
     "RecordBatch": "tidelog.client.consuming.record_batch",
     "RecordMetadata": "tidelog.client.records",
+    "ReplicaSize": "tidelog.client.admin.replica_methods",
     "Serializer": "tidelog.client.producing.serializers",
     "Story": "tidelog.client.admin.events",
     "TopicDescription": "tidelog.client.admin.descriptions",

@@ -301,6 +301,8 @@ class Admin(_SyncClient[AsyncAdmin]):
     elect_leaders = _wrap_wait(AsyncAdmin.elect_leaders)
     list_offsets = _wrap_wait(AsyncAdmin.list_offsets)
     delete_records = _wrap_wait(AsyncAdmin.delete_records)
+    describe_log_dirs = _wrap_wait(AsyncAdmin.describe_log_dirs)
+    describe_producers = _wrap_wait(AsyncAdmin.describe_producers)
     list_groups = _wrap_wait(AsyncAdmin.list_groups)
     describe_groups = _wrap_wait(AsyncAdmin.describe_groups)
     delete_groups = _wrap_wait(AsyncAdmin.delete_groups)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tidelog.core.memory_reads import Loaded
 
@@ -96,6 +96,13 @@ class IndexBuffer(Protocol):
         """Unmap and close; with `trim_to`, truncate the file to that many bytes."""
 
 
+class DiskSpace(NamedTuple):
+    """Size of a file system, and what of it this process may still use, in bytes."""
+
+    total_bytes: int
+    usable_bytes: int
+
+
 class Disk(Protocol):
     """A node's file system. Paths are absolute strings. Errors: `StorageError`.
 
@@ -126,6 +133,9 @@ class Disk(Protocol):
 
     def size(self, path: str) -> int:
         """Length of a file in bytes; 0 when it does not exist."""
+
+    async def space(self, path: str) -> DiskSpace:
+        """Look up the space of the file system that holds an existing path, off the loop."""
 
     def list(self, path: str) -> list[str]:
         """Sorted names (not paths) in a folder; empty when the folder does not exist."""

@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+from tidelog.core.env import DiskSpace
 from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.core.memory_reads import (
     READ_AHEAD_BYTES,
@@ -47,8 +48,7 @@ ALLOCATOR = {
 }
 """Environment variables for a node's process."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-_FILE_MODE = 0o600
-_DIRECTORY_MODE = 0o700
+_FILE_MODE, _DIRECTORY_MODE = 0o600, 0o700
 _IOV_MAX = 1024  # limits.h
 
 
@@ -291,6 +291,14 @@ class SystemDisk:
             return 0
         except OSError as error:
             raise _storage_error("look at", path, error) from error
+
+    async def space(self, path: str) -> DiskSpace:
+        """See `Disk`."""
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self.reads, os.statvfs, path)
+        except OSError as error:
+            raise _storage_error("look at the file system of", path, error) from error
+        return DiskSpace(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
 
     def list(self, path: str) -> list[str]:
         """See `Disk`."""

@@ -69,6 +69,15 @@ METADATA = Method(_BROKER, "Metadata", data_pb2.MetadataRequest, data_pb2.Metada
 INIT_PRODUCER_ID = Method(
     _BROKER, "InitProducerId", data_pb2.InitProducerIdRequest, data_pb2.InitProducerIdResponse
 )
+DESCRIBE_LOG_DIRS = Method(
+    _BROKER, "DescribeLogDirs", data_pb2.DescribeLogDirsRequest, data_pb2.DescribeLogDirsResponse
+)
+DESCRIBE_PRODUCERS = Method(
+    _BROKER,
+    "DescribeProducers",
+    data_pb2.DescribeProducersRequest,
+    data_pb2.DescribeProducersResponse,
+)
 
 _ADMIN = "tidelog.v1.Admin"
 CREATE_TOPICS = Method(

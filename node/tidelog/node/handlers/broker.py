@@ -35,6 +35,10 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
     DeleteRecordsResponse,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeProducersRequest,
+    DescribeProducersResponse,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
@@ -154,6 +158,18 @@ class BrokerHandler:
     ) -> DeleteRecordsResponse:
         """See `Broker.DeleteRecords`."""
         response = await self._replica_manager.record_deleter.delete_records(request)
+        address_hints(response.partitions, self._image(), call.listener)
+        return response
+
+    async def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        """See `Broker.DescribeLogDirs`."""
+        return await self._replica_manager.descriptions.describe_log_dirs(request)
+
+    async def describe_producers(
+        self, request: DescribeProducersRequest, call: Call = LOCAL_CALL
+    ) -> DescribeProducersResponse:
+        """See `Broker.DescribeProducers`."""
+        response = await self._replica_manager.descriptions.describe_producers(request)
         address_hints(response.partitions, self._image(), call.listener)
         return response
 

@@ -9,6 +9,8 @@ from tidelog.kafka.messages.delete_records_request import DeleteRecordsRequest
 from tidelog.kafka.messages.delete_topics_request import DeleteTopicsRequest
 from tidelog.kafka.messages.describe_cluster_request import DescribeClusterRequest
 from tidelog.kafka.messages.describe_configs_request import DescribeConfigsRequest
+from tidelog.kafka.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from tidelog.kafka.messages.describe_producers_request import DescribeProducersRequest
 from tidelog.kafka.messages.describe_quorum_request import DescribeQuorumRequest
 from tidelog.kafka.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from tidelog.kafka.messages.elect_leaders_request import ElectLeadersRequest
@@ -24,6 +26,10 @@ from tidelog.node.kafka_apis.admin_configs import (
 from tidelog.node.kafka_apis.admin_leaders import ElectLeadersHandler
 from tidelog.node.kafka_apis.admin_quorum import DescribeQuorumHandler
 from tidelog.node.kafka_apis.admin_records import DeleteRecordsHandler
+from tidelog.node.kafka_apis.admin_replicas import (
+    DescribeLogDirsHandler,
+    DescribeProducersHandler,
+)
 from tidelog.node.kafka_apis.admin_topic_pages import DescribeTopicPartitionsHandler
 from tidelog.node.kafka_apis.admin_topics import (
     CreatePartitionsHandler,
@@ -35,7 +41,7 @@ from tidelog.node.kafka_apis.served import ServedApi
 
 
 def admin_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
-    """Return the rows of a broker's administration; any broker serves them all."""
+    """Return the rows of a broker's administration: a node without that role has none."""
     return (
         ServedApi(CreateTopicsRequest.API_KEY, 7, CreateTopicsHandler(ports)),
         ServedApi(DeleteTopicsRequest.API_KEY, 6, DeleteTopicsHandler(ports)),
@@ -48,5 +54,7 @@ def admin_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
         ServedApi(ElectLeadersRequest.API_KEY, 2, ElectLeadersHandler(ports)),
         ServedApi(DescribeQuorumRequest.API_KEY, 2, DescribeQuorumHandler(ports)),
         ServedApi(DescribeClusterRequest.API_KEY, 2, DescribeClusterHandler(ports)),
+        ServedApi(DescribeLogDirsRequest.API_KEY, 5, DescribeLogDirsHandler(ports)),
+        ServedApi(DescribeProducersRequest.API_KEY, 0, DescribeProducersHandler(ports)),
         ServedApi(DescribeTopicPartitionsRequest.API_KEY, 0, DescribeTopicPartitionsHandler(ports)),
     )

@@ -1,7 +1,7 @@
 """DescribeTopicPartitions: topics by name, page by page, with their eligible leaders (KIP-966).
 
 The cursor of an answer names the first partition of the next page. A topic that is gone by then is
-passed over; one that came in between is plain where its name stands behind the cursor.
+passed over; one that came in between is listed where its name stands behind the cursor.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 
-from tidelog.core.env import Random
+from tidelog.core.env import DiskSpace, Random
 from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.core.memory_reads import (
     READ_AHEAD_BYTES,
@@ -30,6 +30,8 @@ from tidelog.simulation.engine.disk_faults import DiskFaults
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.medium import Content, Folder
 
+_ENDLESS = 1 << 40
+"""Size of a disk without a capacity, in bytes, as its file system tells."""
 SYNC_THREADS, METADATA_SYNC_THREADS, READ_THREADS, REMOVAL_THREADS = 4, 2, 4, 1
 
 
@@ -212,6 +214,12 @@ class SimDisk:
         self.faults.check("look at", path)
         content = self._find(path)
         return len(content.written) if isinstance(content, Content) else 0
+
+    async def space(self, path: str) -> DiskSpace:
+        """See `Disk`; without a capacity it has a tebibyte."""
+        self.faults.check("look at the file system of", path)
+        total_bytes = _ENDLESS if self.capacity_bytes is None else self.capacity_bytes
+        return DiskSpace(total_bytes, max(0, total_bytes - self.used_bytes()))
 
     def list(self, path: str) -> list[str]:
         """See `Disk`."""
