@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
+from tests.proto.kafka_requests import write_request
 from tests.sim.kafka_admin import TOPIC, AdminWorld, play
-from tests.sim.kafka_wire import led_topic, metadata
+from tests.sim.kafka_wire import WireClient, led_topic, metadata
 
 from tidelog.kafka.messages.create_partitions_request import (
     CreatePartitionsAssignment,
@@ -153,11 +154,12 @@ def test_a_command_that_no_controller_takes_is_answered_within_its_time() -> Non
     async def story(world: AdminWorld) -> None:
         for node_id in {1, 2, 3} - {world.leader_id}:
             world.cluster.crash(node_id)
-        began_s = asyncio.get_running_loop().time()
-        request = CreateTopicsRequest(topics=[new("late")], timeout_ms=2_000)
-        (result,) = (await world.ask(request, 7)).topics
-        assert result.error_code in {common_pb2.NOT_CONTROLLER, common_pb2.REQUEST_TIMED_OUT}
-        assert asyncio.get_running_loop().time() - began_s < 6
+        for timeout_ms in (2_000, 0, -1):
+            began_s = asyncio.get_running_loop().time()
+            request = CreateTopicsRequest(topics=[new("late")], timeout_ms=timeout_ms)
+            (result,) = (await world.ask(request, 7)).topics
+            assert result.error_code in {common_pb2.NOT_CONTROLLER, common_pb2.REQUEST_TIMED_OUT}
+            assert asyncio.get_running_loop().time() - began_s < 6
 
     play(story)
 
@@ -274,5 +276,23 @@ def test_wrong_additions_are_refused_one_by_one() -> None:
         }
         assert all(one.error_message for one in results if one.error_code)
         assert [await partitions_of(world, name) for name in names] == [2] * 7 + [3]
+
+    play(story)
+
+
+@pytest.mark.parametrize("count", [-1, HUGE], ids=["null", "huge"])
+def test_topics_that_are_null_or_more_than_the_frame_holds_close_the_connection(count: int) -> None:
+    async def story(world: AdminWorld) -> None:
+        for version, request in (
+            (2, CreateTopicsRequest(timeout_ms=7)),
+            (1, CreatePartitionsRequest(timeout_ms=7)),
+        ):
+            client = await WireClient.connect(world.cluster, "node-1:9092")
+            frame = b"".join(write_request(request, version=version, correlation_id=1))
+            # Number of topics, time-out, whether to validate only.
+            client.send(frame[:-9] + count.to_bytes(4, "big", signed=True) + frame[-5:])
+            await client.end
+            assert client.answered == []
+        assert await world.topics() == {TOPIC}
 
     play(story)
