@@ -1,0 +1,14 @@
+"""The wire suite: Kafka's protocol, frame by frame, between whole nodes and clients under faults.
+
+seed_run       one seed from start to end: the cluster suite's storm with these clients; begin here
+frames ◆       one connection from the client's end: requests to frames, frames to answers
+link           its bytes on the simulated network
+cluster_map ◆  what a client knows of leaders, epochs and addresses
+wire_client    connections and metadata of one client
+wire_producer, partition_queue ◆   a producer: numbers, requests in flight, what each answer means
+wire_reader    a consumer: positions, leader epochs
+answers ◆, versions ◆              errors as Kafka's clients take them; versions that are spoken
+wire_clients   who makes them for the workload
+leader_claims  what must hold of what brokers tell of leaders
+server_tap     requests and answers, for the cluster suite's invariants
+"""

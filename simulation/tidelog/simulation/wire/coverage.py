@@ -1,0 +1,23 @@
+"""Coverage: events that a hundred seeds of the wire suite must meet. Decides nothing."""
+
+from __future__ import annotations
+
+COVERAGE = (
+    "elections",
+    "isr_shrinks",
+    "duplicates_refused",
+    "controller_changes",
+    "recreated_topics",
+    "unknown_outcomes",
+    "reconnected",
+    "pipelined_requests",
+    "acks_0_requests",
+    "hints_told",
+    "hints_followed",
+    "positions_confirmed",
+    "gone_ids_asked",
+    "error_6",
+    "error_74",
+    "error_75",
+)
+"""`error_N`: answers to readers with that error of Kafka's."""

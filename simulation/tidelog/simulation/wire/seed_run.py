@@ -1,0 +1,76 @@
+"""A seed of the wire suite: the cluster suite's storm, with clients of Kafka's protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tidelog.chaos.workloads.plans import ProducerPlan
+from tidelog.chaos.workloads.workload import Workload
+from tidelog.core.chance import SeededRandom
+from tidelog.raft.config import ENGINES
+from tidelog.simulation.cluster.scenarios import STORM
+from tidelog.simulation.cluster.seed_run import play
+from tidelog.simulation.cluster.simulation import ClusterSimulation, NodeOptions
+from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
+from tidelog.simulation.suites.findings import Findings, SeedResult
+from tidelog.simulation.wire.coverage import COVERAGE
+from tidelog.simulation.wire.server_tap import ServerTap
+from tidelog.simulation.wire.wire_clients import WireClients, listeners
+
+ACKS_0_PROBABILITY = 0.4
+"""Share of the seeds whose last producer, with acks 1, has acks 0 instead."""
+
+BURST_MAX, PAUSE_S_MAX_LEAST = 4, 0.25
+"""Producers of other suites send more than a storm of frames needs."""
+
+
+def run_seed(
+    seed: int,
+    *,
+    choice: str = STORM,
+    engine: str = ENGINES[0],
+    has_faults: bool = True,
+    timeline_sink: Callable[[str], None] | None = None,
+) -> SeedResult:
+    """Run a storm under `seed`: see `cluster.seed_run.run_seed`.
+
+    In the control nobody asks for less than a batch, or for no acknowledgement.
+    """
+    random = SeededRandom(seed).fork("wire")
+    config = _draw(random.fork("config"), has_faults=has_faults)
+    config = replace(config, raft=replace(config.raft, engine=engine))
+    findings = Findings()
+    tap = ServerTap(lambda: simulation.cluster.network.tap, findings.report)
+    simulation = ClusterSimulation(
+        seed=seed,
+        config=config,
+        findings=findings,
+        timeline_sink=timeline_sink,
+        options=NodeOptions(listeners=listeners, on_built=tap.install),
+    )
+    clients = WireClients(simulation, random.fork("clients"), has_limits=has_faults)
+    workload = Workload(simulation, random.fork("workload"), clients)
+    return play(
+        simulation,
+        workload,
+        random,
+        choice=choice if has_faults else "",
+        coverage=COVERAGE,
+    )
+
+
+def _draw(random: SeededRandom, *, has_faults: bool) -> ClusterSimulationConfig:
+    config = draw_config(random)
+    producers = [_slowed(one) for one in config.producers]
+    if has_faults and random.random() < ACKS_0_PROBABILITY:
+        producers[-1] = replace(producers[-1], acks=0)
+    return replace(config, producers=tuple(producers))
+
+
+def _slowed(plan: ProducerPlan) -> ProducerPlan:
+    return replace(
+        plan,
+        burst_max=min(plan.burst_max, BURST_MAX),
+        pause_s_max=max(plan.pause_s_max, PAUSE_S_MAX_LEAST),
+    )

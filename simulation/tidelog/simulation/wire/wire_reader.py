@@ -1,0 +1,330 @@
+"""A consumer of Kafka's protocol, of partitions that are named: positions, and where they are read.
+
+Names the leader epoch that it knows in each request; after a change it asks the new leader where
+the epoch of the last record ended, and begins again from there if records it has read are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from tidelog.client import Record, TopicPartition
+from tidelog.client.errors import OffsetOutOfRangeError
+from tidelog.core.chance import SeededRandom
+from tidelog.core.errors import (
+    CallFailedError,
+    CorruptMessageError,
+    TidelogError,
+    UnreachableError,
+)
+from tidelog.kafka.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from tidelog.kafka.messages.fetch_response import FetchResponse, PartitionData
+from tidelog.kafka.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from tidelog.kafka.messages.list_offsets_response import ListOffsetsResponse
+from tidelog.kafka.messages.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from tidelog.kafka.messages.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
+from tidelog.records.batch import iter_batches
+from tidelog.records.records import iter_records
+from tidelog.simulation.wire.answers import RETRIED, name
+from tidelog.simulation.wire.cluster_map import Leader
+from tidelog.simulation.wire.link import Link
+from tidelog.simulation.wire.wire_client import BACKOFF_S, WireClient
+from tidelog.simulation.wire.wire_producer import UNEXPECTED
+from tidelog.v1 import common_pb2
+
+LATEST = -1
+BATCH_BYTES = 20_000
+"""More than any batch of these producers has."""
+REPLICA_NOT_AVAILABLE = 9
+TIMEOUT_S = 2.0
+EPOCH_END = "epoch-end"
+LOOKUPS_MAX = 300
+"""Attempts to look offsets up: longer than a leader may be away."""
+
+
+@dataclass(slots=True)
+class Position:
+    """Position of a reader in a partition."""
+
+    offset: int = 0
+    last_epoch: int = -1
+    """Leader epoch of the last record that was read."""
+    confirmed_epoch: int = -1
+    """Newest leader epoch in which the position is known to be in the log."""
+
+
+class _Fetched(NamedTuple):
+    """An answer, and the leaders that were asked for by partition."""
+
+    address: str
+    leaders: Mapping[int, Leader]
+    answer: FetchResponse
+
+    @property
+    def parts(self) -> Sequence[PartitionData]:
+        return self.answer.responses[0].partitions if self.answer.responses else ()
+
+
+class WireReader:
+    """See `LoadReader`."""
+
+    def __init__(
+        self, client: WireClient, random: SeededRandom, *, is_lossy: bool, has_limits: bool
+    ) -> None:
+        """Begin; `has_limits`: a fetch may ask for less than a batch has."""
+        self._client = client
+        self._checks = client.checks
+        self._positions: dict[int, Position] = {}
+        self._is_lossy = is_lossy
+        least = 1 if has_limits else BATCH_BYTES
+        self._partition_bytes_max = random.randrange(least, least + 3_000)
+        self._bytes_max = random.randrange(least, least + 20_000)
+        self._topic_id: bytes | None = None
+        client.timeout_s = TIMEOUT_S
+
+    async def __aenter__(self) -> Self:
+        """Nothing is begun yet."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the connections."""
+        self._client.close()
+
+    def assign(self, partitions: Sequence[tuple[str, int]], /) -> None:
+        """Read these partitions, from their beginning."""
+        self._positions = {number: Position() for _, number in partitions}
+
+    def seek(self, partition: tuple[str, int], offset: int, /) -> None:
+        """Read on from an offset."""
+        self._positions[partition[1]] = Position(offset)
+
+    async def getmany(self, *, timeout_ms: int, max_records: int) -> Sequence[Record]:
+        """Fetch once from each leader. Raises `OffsetOutOfRangeError`; others are tried again."""
+        del max_records  # a fetch of a few thousand bytes has fewer
+        ready = [one for one in self._positions if await self._is_ready(one)]
+        by_leader: defaultdict[int, list[int]] = defaultdict(list)
+        for partition in ready:
+            leader = self._client.leader(partition)
+            if leader is not None:
+                by_leader[leader.node_id].append(partition)
+        if not by_leader:
+            await asyncio.sleep(BACKOFF_S)
+            return []
+        fetched = await asyncio.gather(
+            *(self._fetch(node_id, some, timeout_ms) for node_id, some in by_leader.items())
+        )
+        return await self._take([one for one in fetched if one is not None])
+
+    async def end_offsets(
+        self, partitions: Sequence[tuple[str, int]], /
+    ) -> Mapping[TopicPartition, int]:
+        """High watermarks. Raises `CallFailedError` if some leader is away for too long."""
+        return {TopicPartition(*one): await self._end_offset(one[1]) for one in partitions}
+
+    # Positions
+
+    async def _is_ready(self, partition: int) -> bool:
+        """Know the leader, and that the position is in its log."""
+        leader = self._client.leader(partition)
+        if leader is None:
+            await self._client.refresh()
+            leader = self._client.leader(partition)
+        if leader is None or not self._is_of_this_topic():
+            return False
+        position = self._positions[partition]
+        if position.last_epoch < 0 or position.confirmed_epoch >= leader.epoch:
+            return True
+        return await self._confirm(partition, position, leader)
+
+    def _is_of_this_topic(self) -> bool:
+        if not self._client.versions.has_ids:
+            return True
+        if self._topic_id is None:
+            self._topic_id = self._client.topic_id
+        return self._topic_id == self._client.topic_id
+
+    async def _confirm(self, partition: int, position: Position, leader: Leader) -> bool:
+        asked = OffsetForLeaderPartition(
+            partition=partition,
+            current_leader_epoch=leader.epoch,
+            leader_epoch=position.last_epoch,
+        )
+        request = OffsetForLeaderEpochRequest(
+            topics=[OffsetForLeaderTopic(topic=self._client.topic, partitions=[asked])]
+        )
+        version = self._client.versions.leader_epochs
+        try:
+            link = await self._client.link(leader.node_id)
+            answer = await link.call(
+                request, version, OffsetForLeaderEpochResponse, timeout_s=TIMEOUT_S
+            )
+        except (UnreachableError, CallFailedError):
+            await self._client.refresh()
+            return False
+        (found,) = answer.topics[0].partitions
+        if found.error_code:
+            await self._on_error("OffsetForLeaderEpoch", found.error_code)
+            return False
+        self._checks.count("positions_confirmed")
+        position.confirmed_epoch = leader.epoch
+        if 0 <= found.end_offset < position.offset:
+            what = f"{self._client.topic}-{partition}: epoch {found.leader_epoch} ends at"
+            cut = f"{what} {found.end_offset}, {position.offset} is read"
+            if not self._is_lossy:
+                self._checks.report(EPOCH_END, cut)
+            raise OffsetOutOfRangeError(cut)
+        return True
+
+    async def _end_offset(self, partition: int) -> int:
+        for _ in range(LOOKUPS_MAX):
+            leader = self._client.leader(partition)
+            if leader is not None:
+                end = await self._look_up(partition, leader)
+                if end is not None:
+                    return end
+            await self._client.refresh()
+            await asyncio.sleep(BACKOFF_S)
+        raise CallFailedError(f"{self._client.topic}-{partition}: nobody tells where it ends")
+
+    async def _look_up(self, partition: int, leader: Leader) -> int | None:
+        asked = ListOffsetsPartition(
+            partition_index=partition, current_leader_epoch=leader.epoch, timestamp=LATEST
+        )
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            topics=[ListOffsetsTopic(name=self._client.topic, partitions=[asked])],
+        )
+        version = self._client.versions.list_offsets
+        try:
+            link = await self._client.link(leader.node_id)
+            answer = await link.call(request, version, ListOffsetsResponse, timeout_s=TIMEOUT_S)
+        except TidelogError:
+            return None
+        (found,) = answer.topics[0].partitions
+        if found.error_code:
+            await self._on_error("ListOffsets", found.error_code)
+            return None
+        return found.offset
+
+    # Fetches
+
+    async def _fetch(self, node_id: int, partitions: list[int], wait_ms: int) -> _Fetched | None:
+        leaders = {one: self._client.leader(one) or Leader(node_id, -1) for one in partitions}
+        try:
+            link = await self._client.link(node_id)
+            await self._try_gone_id(link, partitions)
+            request = self._request(leaders, self._client.topic_id, wait_ms)
+            timeout_s = TIMEOUT_S + wait_ms / 1000
+            version = self._client.versions.fetch
+            answer = await link.call(request, version, FetchResponse, timeout_s=timeout_s)
+        except (UnreachableError, CallFailedError):
+            await self._client.refresh()
+            return None
+        if answer.error_code:
+            self._checks.report(UNEXPECTED, f"Fetch: {name(answer.error_code)}")
+            return None
+        return _Fetched(link.address, leaders, answer)
+
+    def _request(
+        self, leaders: Mapping[int, Leader], topic_id: bytes, wait_ms: int
+    ) -> FetchRequest:
+        parts = [
+            FetchPartition(
+                partition=partition,
+                current_leader_epoch=leader.epoch,
+                fetch_offset=self._positions[partition].offset,
+                partition_max_bytes=self._partition_bytes_max,
+            )
+            for partition, leader in leaders.items()
+        ]
+        topic = FetchTopic(topic=self._client.topic, topic_id=topic_id, partitions=parts)
+        return FetchRequest(
+            max_wait_ms=wait_ms, min_bytes=1, max_bytes=self._bytes_max, topics=[topic]
+        )
+
+    async def _take(self, fetched: Sequence[_Fetched]) -> list[Record]:
+        """Nothing is read if some offset is out of range: all of it is fetched again."""
+        for one in fetched:
+            if {part.partition_index for part in one.parts} != set(one.leaders):
+                self._checks.on_bad_answer(f"{one.address} omits partitions of a fetch")
+            if any(part.error_code == common_pb2.OFFSET_OUT_OF_RANGE for part in one.parts):
+                raise OffsetOutOfRangeError(f"{one.address} does not have the offset")
+        records: list[Record] = []
+        for one in fetched:
+            for part in one.parts:
+                if not part.error_code:
+                    records += self._read(one.address, part, one.leaders[part.partition_index])
+        for one in fetched:
+            for part in one.parts:
+                if part.error_code:
+                    await self._on_fetch_error(one, part)
+        return sorted(records, key=lambda record: record.partition)
+
+    async def _on_fetch_error(self, fetched: _Fetched, part: PartitionData) -> None:
+        hint, endpoints = part.current_leader, fetched.answer.node_endpoints
+        if hint is not None:
+            leader = Leader(hint.leader_id, hint.leader_epoch)
+            self._client.take_hint(part.partition_index, leader, endpoints, fetched.address)
+        await self._on_error("Fetch", part.error_code)
+
+    def _read(self, address: str, part: PartitionData, leader: Leader) -> list[Record]:
+        """Records from the position on; the batches are whole, and of no later leader epoch."""
+        place = f"{self._client.topic}-{part.partition_index}"
+        position = self._positions[part.partition_index]
+        records: list[Record] = []
+        try:
+            for header, batch in iter_batches(bytes(part.records or b"")):
+                if header.partition_leader_epoch > leader.epoch:
+                    what = f"{place}/{header.base_offset} of epoch {header.partition_leader_epoch}"
+                    self._checks.report(
+                        "fenced-fetch", f"{address} served {what} at {leader.epoch}"
+                    )
+                records += [
+                    Record(self._client.topic, part.partition_index, *record)
+                    for record in iter_records(bytes(batch))
+                    if record.offset >= position.offset
+                ]
+                position.last_epoch = header.partition_leader_epoch
+                position.offset = max(position.offset, header.next_offset)
+        except CorruptMessageError as error:
+            self._checks.report("whole-batches", f"{address} served {place}: {error}")
+        position.confirmed_epoch = max(position.confirmed_epoch, leader.epoch)
+        return records
+
+    async def _try_gone_id(self, link: Link, partitions: Sequence[int]) -> None:
+        """Read by the id of the incarnation before, as a client does that was away."""
+        gone = self._checks.gone_id(self._client.topic, self._client.topic_id)
+        if gone is None or not self._client.versions.has_ids:
+            return
+        if not self._client.is_gone_id_due():
+            return
+        request = self._request({one: Leader(-1, -1) for one in partitions}, gone, 0)
+        version = self._client.versions.fetch
+        answer = await link.call(request, version, FetchResponse, timeout_s=TIMEOUT_S)
+        for one in answer.responses[0].partitions:
+            self._checks.on_gone_id("Fetch", one.error_code)
+
+    async def _on_error(self, api: str, code: int) -> None:
+        self._checks.count(f"error_{code}")
+        if code not in RETRIED and code != REPLICA_NOT_AVAILABLE:
+            self._checks.report(UNEXPECTED, f"{api}: {name(code)}")
+        await self._client.refresh()
+        await asyncio.sleep(BACKOFF_S)
