@@ -14,6 +14,7 @@ from tidelog.broker.kafka.peer import Handler
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import broker_of, held_by
 from tidelog.kafka.apis import request_class, response_class
+from tidelog.kafka.errors import KafkaMessageError
 from tidelog.kafka.message import Message
 from tidelog.kafka.messages.fetch_request import FetchPartition, FetchRequest
 from tidelog.kafka.messages.fetch_response import FetchResponse
@@ -26,6 +27,7 @@ from tidelog.net.call import Call
 from tidelog.node.kafka_apis.table import FETCH, LIST_OFFSETS, PRODUCE
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.engine.network import Host
+from tidelog.simulation.wire.leader_claims import BAD_ANSWER
 from tidelog.v1 import common_pb2, data_pb2
 
 JUDGED = frozenset({PRODUCE, FETCH, LIST_OFFSETS})
@@ -66,6 +68,10 @@ class ServerTap:
         if tap is not None:
             tap(host, request, response)
 
+    def on_bad_answer(self, what: str) -> None:
+        """An answer is no message, or one about other partitions than were named."""
+        self._report(BAD_ANSWER, what)
+
     def on_fenced(self, what: str) -> None:
         """A request that named an older leader epoch was served."""
         self._report(FENCED, what)
@@ -92,9 +98,12 @@ class _TappedHandler:
         fenced = self._find_fenced(asked, names)
         buffers = await self._handler(request, call)
         if buffers is not None:
-            answer = response_class(key).decode(b"".join(buffers), version)
-            self._tap.note(self._host, plain, _plain_response(plain, answer))
-            self._check_fenced(answer, fenced)
+            try:
+                answer = response_class(key).decode(b"".join(buffers), version)
+                self._tap.note(self._host, plain, _plain_response(plain, answer))
+                self._check_fenced(answer, fenced)
+            except (ValueError, KafkaMessageError) as error:
+                self._tap.on_bad_answer(f"{self._machine.name}: {type(asked).__name__}: {error}")
         return buffers
 
     def _topic_names(self) -> Names:

@@ -49,6 +49,8 @@ LATEST = -1
 BATCH_BYTES = 20_000
 """More than any batch of these producers has."""
 REPLICA_NOT_AVAILABLE = 9
+EPOCH_NAMED_FROM = 9
+"""First version of Fetch that names the leader epoch."""
 TIMEOUT_S = 2.0
 EPOCH_END = "epoch-end"
 LOOKUPS_MAX = 300
@@ -292,8 +294,9 @@ class WireReader:
         records: list[Record] = []
         try:
             for header, batch in iter_batches(bytes(part.records or b"")):
-                if header.partition_leader_epoch > leader.epoch:
-                    what = f"{place}/{header.base_offset} of epoch {header.partition_leader_epoch}"
+                epoch = header.partition_leader_epoch
+                if epoch > leader.epoch and self._client.versions.fetch >= EPOCH_NAMED_FROM:
+                    what = f"{place}/{header.base_offset} of epoch {epoch}"
                     self._checks.report(
                         "fenced-fetch", f"{address} served {what} at {leader.epoch}"
                     )
@@ -302,7 +305,7 @@ class WireReader:
                     for record in iter_records(bytes(batch))
                     if record.offset >= position.offset
                 ]
-                position.last_epoch = header.partition_leader_epoch
+                position.last_epoch = epoch
                 position.offset = max(position.offset, header.next_offset)
         except CorruptMessageError as error:
             self._checks.report("whole-batches", f"{address} served {place}: {error}")
