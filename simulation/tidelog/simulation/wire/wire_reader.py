@@ -69,10 +69,12 @@ class Position:
 
 
 class _Fetched(NamedTuple):
-    """An answer, and the leaders that were asked for by partition."""
+    """An answer, and what was asked by partition."""
 
     address: str
     leaders: Mapping[int, Leader]
+    positions: Mapping[int, Position]
+    """Those it was sent with: a seek since then makes others."""
     answer: FetchResponse
 
     @property
@@ -95,6 +97,9 @@ class WireReader:
         self._partition_bytes_max = random.randrange(least, least + 3_000)
         self._bytes_max = random.randrange(least, least + 20_000)
         self._topic_id: bytes | None = None
+        self._fetching: dict[int, asyncio.Task[_Fetched | None]] = {}
+        """By node: the fetch that it has not answered, or whose answer nobody took."""
+        self._fetched_now: set[int] = set()  # only asked
         client.timeout_s = TIMEOUT_S
 
     async def __aenter__(self) -> Self:
@@ -108,6 +113,8 @@ class WireReader:
         trace: TracebackType | None,
     ) -> None:
         """End the connections."""
+        for task in self._fetching.values():
+            task.cancel()
         self._client.close()
 
     def assign(self, partitions: Sequence[tuple[str, int]], /) -> None:
@@ -121,19 +128,28 @@ class WireReader:
     async def getmany(self, *, timeout_ms: int, max_records: int) -> Sequence[Record]:
         """Fetch once from each leader. Raises `OffsetOutOfRangeError`; others are tried again."""
         del max_records  # a fetch of a few thousand bytes has fewer
-        ready = [one for one in self._positions if await self._is_ready(one)]
-        by_leader: defaultdict[int, list[int]] = defaultdict(list)
-        for partition in ready:
-            leader = self._client.leader(partition)
-            if leader is not None:
-                by_leader[leader.node_id].append(partition)
-        if not by_leader:
+        await self._begin_fetches(timeout_ms)
+        if not self._fetching:
             await asyncio.sleep(BACKOFF_S)
             return []
-        fetched = await asyncio.gather(
-            *(self._fetch(node_id, some, timeout_ms) for node_id, some in by_leader.items())
-        )
+        await asyncio.wait(self._fetching.values(), return_when=asyncio.FIRST_COMPLETED)
+        done = [node_id for node_id, task in self._fetching.items() if task.done()]
+        fetched = [self._fetching.pop(node_id).result() for node_id in done]
         return await self._take([one for one in fetched if one is not None])
+
+    async def _begin_fetches(self, wait_ms: int) -> None:
+        """Have a fetch at each leader: one that waits there does not hold the others up."""
+        by_leader: defaultdict[int, dict[int, Leader]] = defaultdict(dict)
+        for partition in self._positions:
+            if partition in self._fetched_now or not await self._is_ready(partition):
+                continue
+            leader = self._client.leader(partition)
+            if leader is not None and leader.node_id not in self._fetching:
+                by_leader[leader.node_id][partition] = leader
+        for node_id, leaders in by_leader.items():
+            self._fetched_now |= leaders.keys()
+            fetch = self._fetch(node_id, leaders, wait_ms)
+            self._fetching[node_id] = asyncio.create_task(fetch, name=self._client.name)
 
     async def end_offsets(
         self, partitions: Sequence[tuple[str, int]], /
@@ -228,11 +244,13 @@ class WireReader:
 
     # Fetches
 
-    async def _fetch(self, node_id: int, partitions: list[int], wait_ms: int) -> _Fetched | None:
-        leaders = {one: self._client.leader(one) or Leader(node_id, -1) for one in partitions}
+    async def _fetch(
+        self, node_id: int, leaders: Mapping[int, Leader], wait_ms: int
+    ) -> _Fetched | None:
+        positions = {one: self._positions[one] for one in leaders}
         try:
             link = await self._client.link(node_id)
-            await self._try_gone_id(link, partitions)
+            await self._try_gone_id(link, list(leaders))
             request = self._request(leaders, self._client.topic_id, wait_ms)
             timeout_s = TIMEOUT_S + wait_ms / 1000
             version = self._client.versions.fetch
@@ -240,10 +258,12 @@ class WireReader:
         except (UnreachableError, CallFailedError):
             await self._client.refresh()
             return None
+        finally:
+            self._fetched_now -= leaders.keys()
         if answer.error_code:
             self._checks.report(UNEXPECTED, f"Fetch: {name(answer.error_code)}")
             return None
-        return _Fetched(link.address, leaders, answer)
+        return _Fetched(link.address, leaders, positions, answer)
 
     def _request(
         self, leaders: Mapping[int, Leader], topic_id: bytes, wait_ms: int
@@ -267,18 +287,28 @@ class WireReader:
         for one in fetched:
             if {part.partition_index for part in one.parts} != set(one.leaders):
                 self._checks.on_bad_answer(f"{one.address} omits partitions of a fetch")
-            if any(part.error_code == common_pb2.OFFSET_OUT_OF_RANGE for part in one.parts):
-                raise OffsetOutOfRangeError(f"{one.address} does not have the offset")
+            for part in self._awaited(one):
+                if part.error_code == common_pb2.OFFSET_OUT_OF_RANGE:
+                    raise OffsetOutOfRangeError(f"{one.address} does not have the offset")
         records: list[Record] = []
         for one in fetched:
-            for part in one.parts:
+            for part in self._awaited(one):
                 if not part.error_code:
                     records += self._read(one.address, part, one.leaders[part.partition_index])
         for one in fetched:
-            for part in one.parts:
+            for part in self._awaited(one):
                 if part.error_code:
                     await self._on_fetch_error(one, part)
         return sorted(records, key=lambda record: record.partition)
+
+    def _awaited(self, fetched: _Fetched) -> list[PartitionData]:
+        """Partitions that are to be read where the fetch began."""
+        return [
+            part
+            for part in fetched.parts
+            if self._positions.get(part.partition_index)
+            is fetched.positions.get(part.partition_index)
+        ]
 
     async def _on_fetch_error(self, fetched: _Fetched, part: PartitionData) -> None:
         hint, endpoints = part.current_leader, fetched.answer.node_endpoints
