@@ -20,7 +20,7 @@ from tidelog.broker.replica import leader
 from tidelog.broker.replica.isr import IsrState
 from tidelog.cli.sim import sim
 from tidelog.metadata.commands import COMMANDS
-from tidelog.simulation.mutants import groups, raft
+from tidelog.simulation.mutants import groups, raft, wire
 from tidelog.simulation.mutants.cluster import ALL, MUTANTS, UNSEEN
 from tidelog.simulation.mutants.mutant import Mutant
 from tidelog.simulation.suites.worker import silence_nodes
@@ -78,7 +78,7 @@ def test_no_mutant_replaces_a_function_that_a_row_of_commands_has_taken() -> Non
 
 @pytest.mark.parametrize(
     "mutant",
-    [*ALL.values(), *raft.ALL.values(), *groups.ALL.values()],
+    [*ALL.values(), *raft.ALL.values(), *groups.ALL.values(), *wire.ALL.values()],
     ids=lambda one: one.name,
 )
 def test_a_mutant_takes_the_arguments_of_the_function_it_replaces(mutant: Mutant) -> None:
@@ -103,6 +103,7 @@ def test_a_property_is_broken_as_one() -> None:
 def test_the_suites_mutants_have_names_of_their_own() -> None:
     assert not ALL.keys() & raft.ALL.keys()
     assert not groups.ALL.keys() & (ALL.keys() | raft.ALL.keys())
+    assert not wire.ALL.keys() & (ALL.keys() | raft.ALL.keys() | groups.ALL.keys())
 
 
 @pytest.mark.sim

@@ -85,6 +85,7 @@ class Link:
             future = self._waiting.popleft()
             if not future.done():
                 future.set_exception(CallFailedError(why, is_broken=True))
+                future.exception()  # who asked may be gone
 
     # See `Receiver`
 
