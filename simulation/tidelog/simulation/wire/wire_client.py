@@ -56,6 +56,7 @@ class WireClient:
         self._links: dict[str, Link] = {}
         self._seen: dict[Link, dict[Place, int]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._has_asked_gone_id = False
         self._refreshing: asyncio.Task[None] | None = None
 
     # Metadata
@@ -79,8 +80,9 @@ class WireClient:
         return self.map.topic_id(self.topic)
 
     def is_gone_id_due(self) -> bool:
-        """True now and then: something is asked by the id of the topic's earlier incarnation."""
-        return self._random.random() < GONE_ID_PROBABILITY
+        """True at first, then now and then: the earlier incarnation's id is asked for."""
+        is_first, self._has_asked_gone_id = not self._has_asked_gone_id, True
+        return is_first or self._random.random() < GONE_ID_PROBABILITY
 
     def take_hint(
         self, partition: int, hint: Leader, endpoints: Sequence[NodeEndpoint], where: str
