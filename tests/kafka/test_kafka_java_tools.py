@@ -123,6 +123,13 @@ def test_records_are_written_read_and_counted(tools: Tools) -> None:
     )
     assert read.startswith("one\ntwo\n")
     assert f"Processed a total of {RECORDS + 2} messages" in read
+    of_group = tools.run(
+        f"{TOOLS}.consumer.ConsoleConsumer",
+        *topic,
+        *("--group", "java-group", "--from-beginning", "--max-messages", "2"),
+        *("--timeout-ms", str(DEADLINE_S * 500)),
+    )
+    assert of_group.startswith("one\ntwo\n")
 
 
 def test_the_cluster_is_looked_at_and_leaders_are_elected(tools: Tools) -> None:
