@@ -67,6 +67,13 @@ class Position:
         read = -1 if self.last_fetched_epoch is None else self.last_fetched_epoch
         return max(read, self.committed_epoch)
 
+    def epoch_to_ask(self, leader_epoch: int | None) -> int | None:
+        """Leader epoch to ask a leader with, of which metadata say that it has `leader_epoch`.
+
+        They may come from a broker that was cut off, and name one that leads no more.
+        """
+        return None if leader_epoch is None else max(leader_epoch, self.least_epoch)
+
     def is_of(self, topic_id: bytes) -> bool:
         """True unless offsets of this incarnation of the topic mean other records."""
         return topic_id == self.fixed_id or not self.fixed_id

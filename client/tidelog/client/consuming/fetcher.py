@@ -309,10 +309,7 @@ class Fetcher:
             topic_id=position.topic_id,
             partition=position.tp.partition,
             fetch_offset=position.fetch_offset or 0,
-            # A broker that was cut off may have told of a leader that is none any more.
-            current_leader_epoch=None
-            if leader is None
-            else max(leader.epoch, position.least_epoch),
+            current_leader_epoch=position.epoch_to_ask(None if leader is None else leader.epoch),
             last_fetched_epoch=position.last_fetched_epoch,
             partition_max_bytes=self._config.max_partition_fetch_bytes,
         )

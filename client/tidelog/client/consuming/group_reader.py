@@ -18,7 +18,7 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.consuming.assignment import Assignment, Position
 from tidelog.client.consuming.consumer_options import MemberOptions, PollOptions
 from tidelog.client.consuming.fetcher import Fetcher
-from tidelog.client.consuming.handed_out import HandedOut
+from tidelog.client.consuming.handed_out import HandedOut, with_epochs
 from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.subscriptions import Looks
 from tidelog.client.errors import TidelogError
@@ -264,20 +264,10 @@ class GroupReader:
         timeout_ms: int,
     ) -> None:
         ids = {tp: topic_id for (topic_id, _), tp in self._names.items()}
-        offsets = {tp: self._with_epoch(tp, one) for tp, one in offsets.items()}
+        offsets = with_epochs(offsets, self._parts.assignment)
         await self._offsets.commit(offsets, ids, turn=turn, timeout_ms=timeout_ms)
         for tp, committed in offsets.items():
             self._handed.note_committed(tp, committed.offset)
-
-    def _with_epoch(self, tp: TopicPartition, offset: OffsetAndMetadata) -> OffsetAndMetadata:
-        """Add the leader epoch in which the partition was read, for who begins at the offset.
-
-        Metadata may show it a leader of before, whose log ends earlier (KIP-320).
-        """
-        position = self._parts.assignment.get(tp)
-        if offset.leader_epoch is not None or position is None or position.least_epoch < 0:
-            return offset
-        return offset._replace(leader_epoch=position.least_epoch)
 
     async def _commit_quietly(
         self,

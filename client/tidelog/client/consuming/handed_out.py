@@ -8,9 +8,9 @@ the offset of the first of them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 
-from tidelog.client.consuming.assignment import Position
+from tidelog.client.consuming.assignment import Assignment, Position
 from tidelog.client.groups.listener import OffsetAndMetadata
 from tidelog.client.records import TopicPartition
 
@@ -61,3 +61,18 @@ class HandedOut:
         """Forget other partitions."""
         self._first = {tp: one for tp, one in self._first.items() if tp in partitions}
         self._committed = {tp: one for tp, one in self._committed.items() if tp in partitions}
+
+
+def with_epochs(
+    offsets: Mapping[TopicPartition, OffsetAndMetadata], assignment: Assignment
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Add the leader epochs in which partitions were read, for those who begin at the offsets.
+
+    Metadata may show them a leader of before, whose log ends earlier (KIP-320).
+    """
+    found = dict(offsets)
+    for tp, offset in offsets.items():
+        position = assignment.get(tp)
+        if offset.leader_epoch is None and position is not None and position.least_epoch >= 0:
+            found[tp] = offset._replace(leader_epoch=position.least_epoch)
+    return found
