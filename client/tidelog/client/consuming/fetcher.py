@@ -413,8 +413,7 @@ class Fetcher:
     def _await_news(self, position: Position) -> None:
         """Wait for what the group or the metadata says of an assigned partition that is not there.
 
-        Either it was deleted, and the group takes it away; or its coordinator knew of it, as of a
-        partition that was added, before this client's metadata did.
+        It was deleted, and the group takes it away; or it is new, and the coordinator knew first.
         """
         self._routing.request_refresh()
         position.pause_until(self._clock.monotonic_ms() + self._config.backoff.max_ms)
