@@ -13,7 +13,12 @@ ALL: dict[str, Mutant] = {
 }
 
 UNSEEN: frozenset[str] = frozenset(
-    {"late_requests_taken", "late_commits_taken", "commits_of_deleted_topics_taken"}
+    {
+        "assigned_under_a_newer_epoch",
+        "late_requests_taken",
+        "late_commits_taken",
+        "commits_of_deleted_topics_taken",
+    }
 )
 """Not noticed by every hundred seeds. Hunted when asked for.
 
@@ -21,4 +26,4 @@ docs/MUTANTS.md says what it would take.
 """
 
 MUTANTS: dict[str, Mutant] = {name: mutant for name, mutant in ALL.items() if name not in UNSEEN}
-"""Those that any hundred seeds must catch."""
+"""Those that a hundred seeds are to catch; docs/MUTANTS.md says which were hunted."""
