@@ -119,7 +119,12 @@ def test_only_an_id_that_is_gone_must_be_refused() -> None:
 
 def queue_of(count: int) -> PartitionQueue[int]:
     queue: PartitionQueue[int] = PartitionQueue()
+    queue.waiting.append((-1, 0.0))
     queue.waiting.extend((number, float(number)) for number in range(count))
+    first = queue.next_batch(1)
+    assert first is not None
+    assert queue.next_batch(1) is None, "the log does not know the producer yet"
+    queue.end(first)
     return queue
 
 
@@ -128,7 +133,7 @@ def test_a_few_batches_fly_and_what_comes_back_is_sent_again_alone_and_as_it_was
     flying = [queue.next_batch(2) for _ in range(IN_FLIGHT_MAX)]
     assert queue.next_batch(2) is None
     first, second, *others = [one for one in flying if one is not None]
-    assert [one.sequence for one in (first, second, *others)] == [0, 2, 4, 6, 8]
+    assert [one.sequence for one in (first, second, *others)] == [1, 3, 5, 7, 9]
 
     queue.put_back(first, "not the leader", is_outcome_unknown=False)
     assert queue.next_batch(2) is None, "the others are on their way yet"

@@ -5,9 +5,9 @@
                    ▼ │        an error that may pass; alone, the first of those without an answer
                to be sent again ─► failed, when its time is over or an error is final
 
-Up to IN_FLIGHT_MAX batches are in flight together. A batch's number is that of its first attempt:
-what was sent once is never sent under another (KIP-98). OUT_OF_ORDER_SEQUENCE_NUMBER is no error
-while a batch before it has no answer.
+Up to IN_FLIGHT_MAX batches are in flight together, the first one alone. A batch's number is that of
+its first attempt: what was sent once is never sent under another (KIP-98).
+OUT_OF_ORDER_SEQUENCE_NUMBER is no error while a batch before it has no answer.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -49,6 +49,8 @@ class PartitionQueue(Generic[T]):
         self._sent: list[Batch[T]] = []
         """Batches without a final answer, in the order of their numbers."""
         self._next_sequence = 0
+        self._is_known = False
+        """True when the log knows the producer: from a stranger it takes any number."""
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +65,7 @@ class PartitionQueue(Generic[T]):
                 return None
             again.is_in_flight = True
             return again
-        if not self.waiting or len(self._sent) >= IN_FLIGHT_MAX:
+        if not self.waiting or len(self._sent) >= (IN_FLIGHT_MAX if self._is_known else 1):
             return None
         _, created_s = self.waiting[0]
         count = min(records_max, len(self.waiting))
@@ -79,6 +81,7 @@ class PartitionQueue(Generic[T]):
 
     def end(self, batch: Batch[T]) -> None:
         """Forget a batch that is acknowledged."""
+        self._is_known = True
         if batch in self._sent:
             self._sent.remove(batch)
 

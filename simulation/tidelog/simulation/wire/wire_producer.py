@@ -238,9 +238,9 @@ class WireProducer:
             PartitionProduceData(index=one.partition, records=self._encode(one.batch))
             for one in sent
         ]
-        topic = TopicProduceData(
-            name=self._client.topic, topic_id=self._client.topic_id, partition_data=data
-        )
+        # Not the id that is known by now: the numbers are of this incarnation.
+        topic_id = self._client.topic_id if self._topic_id is None else self._topic_id
+        topic = TopicProduceData(name=self._client.topic, topic_id=topic_id, partition_data=data)
         return ProduceRequest(
             acks=self._plan.acks, timeout_ms=self._plan.request_timeout_ms, topic_data=[topic]
         )

@@ -251,7 +251,9 @@ class WireReader:
         try:
             link = await self._client.link(node_id)
             await self._try_gone_id(link, list(leaders))
-            request = self._request(leaders, self._client.topic_id, wait_ms)
+            # Not the id that is known by now: the positions are of this incarnation.
+            topic_id = self._client.topic_id if self._topic_id is None else self._topic_id
+            request = self._request(leaders, topic_id, wait_ms)
             timeout_s = TIMEOUT_S + wait_ms / 1000
             version = self._client.versions.fetch
             answer = await link.call(request, version, FetchResponse, timeout_s=timeout_s)
