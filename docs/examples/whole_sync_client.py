@@ -57,6 +57,8 @@ def look_at_the_cluster(admin: Admin, name: str) -> None:
         print(f"node {broker.broker_id}: {admin.describe_node(broker.address).version}")
     print(f"node {admin.describe_quorum().leader_id} leads the controllers")
     print(f"{len(admin.list_events(EventFilter(topic=name)).events)} events of the topic")
+    print(f"folders of brokers {sorted(admin.describe_log_dirs())}")
+    print(f"producers of {list(admin.describe_producers([(name, 0)]))}")
 
 
 def write(bootstrap: str, topic: str) -> None:

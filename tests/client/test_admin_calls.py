@@ -26,6 +26,8 @@ NODE_1 = ADDRESSES[1]
 CALLS: dict[str, Callable[[Admin], Awaitable[object]]] = {
     "Broker/ListOffsets": lambda a: a.list_offsets([("t", 0)], at="latest"),
     "Broker/DeleteRecords": lambda a: a.delete_records({("t", 0): -1}),
+    "Broker/DescribeLogDirs": lambda a: a.describe_log_dirs(),
+    "Broker/DescribeProducers": lambda a: a.describe_producers([("t", 0)]),
     "Broker/Metadata": lambda a: a.list_topics(),
     "Admin/CreateTopics": lambda a: a.create_topic("t"),
     "Admin/DeleteTopics": lambda a: a.delete_topic("t"),

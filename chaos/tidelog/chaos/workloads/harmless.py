@@ -188,6 +188,8 @@ HARMLESS: Mapping[str, Harmless] = {
     "/tidelog.v1.Broker/ListOffsets": _always,
     "/tidelog.v1.Broker/DeleteRecords": _deletes_nothing,
     "/tidelog.v1.Broker/OffsetForLeaderEpoch": _always,
+    "/tidelog.v1.Broker/DescribeLogDirs": _always,
+    "/tidelog.v1.Broker/DescribeProducers": _always,
     "/tidelog.v1.Broker/Metadata": _creates_no_topic_by_the_way,
     # It takes an id, whatever it says: those are never counted.
     "/tidelog.v1.Broker/InitProducerId": _always,

@@ -156,12 +156,11 @@ class _Story:
         live = simulation.live_group()
         epoch = -1 if live is None else live.state.state.epoch
         await asyncio.sleep(STAYS_S)
-        if simulation.live_group() is not live:
-            # Leaders return to their preferred replicas: the next one hears members one by one.
-            if not await self._comes_to_rest(within_s, self._restless):
-                return
-            live = simulation.live_group()
-        left = list(self._restless())
+        # Leaders return to their preferred replicas: the next one hears members one by one.
+        if not await self._comes_to_rest(within_s, self._restless):
+            return
+        live = simulation.live_group()
+        left: list[str] = []
         if live is not None:
             left += find_unbalanced(simulation, live.state)
             if live.state.state.epoch != epoch:
