@@ -32,7 +32,6 @@ from tidelog.client import (
     Deserializer,
     EventFilter,
     ListedOffset,
-    LogDirDescription,
     NewTopic,
     NodeDescription,
     OnDelivery,
@@ -42,17 +41,14 @@ from tidelog.client import (
     PartitionLeader,
     PeerDescription,
     Producer,
-    ProducerDescription,
     ProducerInterceptor,
     ProducerRecord,
     QuorumDescription,
     Record,
     RecordBatch,
     RecordMetadata,
-    ReplicaSize,
     Serializer,
     Story,
-    TidelogError,
     TopicDescription,
     TopicPartition,
     VoterDescription,
@@ -202,28 +198,6 @@ async def look_at_the_cluster(admin: Admin, name: str) -> None:
     story: Story = await admin.list_events(EventFilter(topic=name))
     news: Sequence[ClusterEvent] = (await admin.list_events(after=story.position)).events
     print(f"{len(story.events)} events of the topic, {len(news)} since")
-    for broker_id, folders in (await admin.describe_log_dirs()).items():
-        for folder in [] if isinstance(folders, TidelogError) else folders:
-            print(f"broker {broker_id}: {about_folder(folder)}")
-    first = TopicPartition(name, 0)
-    producers = (await admin.describe_producers([first]))[first]
-    for producer in [] if isinstance(producers, TidelogError) else producers:
-        print(about_producer(producer))
-
-
-def about_folder(folder: LogDirDescription) -> str:
-    """A broker's folder of data, and the replicas in it."""
-    replicas: Mapping[TopicPartition, ReplicaSize] = folder.replicas
-    size_bytes = sum(one.size_bytes for one in replicas.values())
-    behind = sum(one.offset_lag > 0 for one in replicas.values())
-    room = f"{folder.usable_bytes} of {folder.total_bytes} bytes are free"
-    return f"{folder.path} has {size_bytes} bytes, {behind} replicas behind, {folder.error or room}"
-
-
-def about_producer(one: ProducerDescription) -> str:
-    """An idempotent producer that the partition's leader remembers."""
-    newest = f"sequence {one.last_sequence} at {one.last_timestamp_ms} ms"
-    return f"producer {one.producer_id}, epoch {one.producer_epoch}: {newest}"
 
 
 def about_broker(broker: BrokerDescription, node: NodeDescription) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 from tidelog.client import (
@@ -21,10 +21,14 @@ from tidelog.client import (
     GroupMemberDescription,
     GroupMetadata,
     GroupOffset,
+    LogDirDescription,
     OffsetAndMetadata,
     Producer,
+    ProducerDescription,
     Rebalance,
     RebalanceListener,
+    ReplicaSize,
+    TidelogError,
     TopicPartition,
     errors,
     require_all,
@@ -99,6 +103,32 @@ def about_member(member: GroupMemberDescription) -> str:
     return f"{member.instance_id or member.member_id} has {len(member.assignment)} partitions"
 
 
+async def look_at_replicas(admin: Admin, topic: str) -> None:
+    """Folders of data of the brokers, and producers that a partition's leader remembers."""
+    for broker_id, folders in (await admin.describe_log_dirs()).items():
+        for folder in [] if isinstance(folders, TidelogError) else folders:
+            print(f"broker {broker_id}: {about_folder(folder)}")
+    first = TopicPartition(topic, 0)
+    producers = (await admin.describe_producers([first]))[first]
+    for producer in [] if isinstance(producers, TidelogError) else producers:
+        print(about_producer(producer))
+
+
+def about_folder(folder: LogDirDescription) -> str:
+    """A broker's folder of data, and the replicas in it."""
+    replicas: Mapping[TopicPartition, ReplicaSize] = folder.replicas
+    size_bytes = sum(one.size_bytes for one in replicas.values())
+    behind = sum(one.offset_lag > 0 for one in replicas.values())
+    room = f"{folder.usable_bytes} of {folder.total_bytes} bytes are free"
+    return f"{folder.path} has {size_bytes} bytes, {behind} replicas behind, {folder.error or room}"
+
+
+def about_producer(one: ProducerDescription) -> str:
+    """An idempotent producer that the partition's leader remembers."""
+    newest = f"sequence {one.last_sequence} at {one.last_timestamp_ms} ms"
+    return f"producer {one.producer_id}, epoch {one.producer_epoch}: {newest}"
+
+
 async def main(bootstrap: str) -> None:
     """Write a topic, read it in a group, look at the group, delete both."""
     topic = f"gauges-{uuid4().hex[:8]}"
@@ -108,6 +138,7 @@ async def main(bootstrap: str) -> None:
             await producer.send_many(topic, [b"%d" % number for number in range(RECORDS)])
         await share(bootstrap, topic)
         await look_at_groups(admin, topic)
+        await look_at_replicas(admin, topic)
         await admin.delete_topic(topic)
 
 

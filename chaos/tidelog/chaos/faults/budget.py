@@ -232,10 +232,12 @@ class Budget:
         for replica, impairment in list(self._impaired.items()):
             if _is_gone(replica, impairment, image):
                 del self._impaired[replica]
-            elif self._has_healed(replica, impairment, image):
-                if impairment.flips:
-                    self._view.count_event("damaged_replicas_healed")
-                del self._impaired[replica]
+            elif self._is_back(replica, impairment, image):
+                impairment.is_cut = False
+                if not any(map(self._view.is_wrong, impairment.flips)):
+                    if impairment.flips:
+                        self._view.count_event("damaged_replicas_healed")
+                    del self._impaired[replica]
 
     def outstanding(self) -> Iterator[str]:
         """Yield what will heal by itself and has not yet, for people: a scrub reads logs only.
@@ -248,14 +250,13 @@ class Budget:
             if impairment.is_cut or any(map(self._view.is_wrong, in_logs)):
                 yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
 
-    def _has_healed(self, replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
+    def _is_back(self, replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
+        """True if the replica is in sync since what it lost; unread damage may be left."""
         node_id, topic, partition = replica
         state, broker = image.partition(topic, partition), image.brokers.get(node_id)
         if node_id in self._open or state is None or broker is None or node_id not in state.isr:
             return False
         if broker.broker_epoch <= impairment.newer_than:
-            return False
-        if any(map(self._view.is_wrong, impairment.flips)):
             return False
         # the registration of this very process, or a late one of the process that lost power
         return self._view.runs_as(node_id, broker.broker_epoch)
