@@ -141,9 +141,10 @@ class GroupShard:
     def _live(self, group_id: str) -> LiveGroup:
         live = self.groups.get(group_id)
         if live is None:
-            begun, self._begun = self._begun, None
-            is_it = begun is not None and begun.state.group_id == group_id
-            live = self.groups[group_id] = begun if begun and is_it else self._new(group_id)
+            live, self._begun = self._begun, None
+            if live is None or live.state.group_id != group_id:
+                live = self._new(group_id)
+            self.groups[group_id] = live
         return live
 
     def _new(self, group_id: str, *, after: int = 0) -> LiveGroup:
