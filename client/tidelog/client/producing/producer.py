@@ -355,10 +355,10 @@ class Producer(Generic[K, V]):
         timestamp_ms = self._timestamp(timestamp_ms)
         view = await self._engine.topic(topic)
         targets: list[int] | None = None
-        if partition is not None:
-            await self._engine.check_partition(topic, partition)
-        else:
+        if partition is None:
             targets = self._partitioning.each(topic, view, pairs)
+        elif partition not in view.leaders:
+            await self._engine.check_partition(topic, partition)
         listener = self._interceptors.listener()
         delivery = BulkDelivery(count=len(pairs), timestamp_ms=timestamp_ms, listener=listener)
         start = 0
