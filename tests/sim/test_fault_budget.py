@@ -208,6 +208,18 @@ def test_only_a_log_is_read_without_a_start() -> None:
     assert len(list(stage.budget.outstanding())) == 1
 
 
+def test_a_cut_heals_although_a_file_that_is_read_at_a_start_only_is_damaged() -> None:
+    stage = stage_of()
+    stage.bytes_of = {1: b"!"}
+    stage.cut(1)
+    stage.restart(1)
+    stage.budget.note_flip("t", 0, replace(FLIP, path="/data/t-0/partition.metadata"))
+    assert list(stage.budget.outstanding())
+    stage.in_sync(1, 2, 3)
+    assert not list(stage.budget.outstanding())
+    assert not stage.budget.may_lose_power(2), "the damage counts all the same"
+
+
 def test_damage_and_a_power_cut_share_one_budget() -> None:
     stage = stage_of()
     stage.bytes_of[1] = b"!"
