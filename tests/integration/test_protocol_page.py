@@ -74,11 +74,11 @@ def shape(answer: object) -> object:
 
 
 def settled(expected: JSON, *question: Any) -> JSON:
-    """The answer; a refusal is asked for again, since a follower opens a new log a little later."""
+    """The answer; a refusal is asked for again, since a broker opens a new log a little later."""
     ends_s = time.monotonic() + TIMEOUT_S
     while True:
         answer = asked(*question)
-        is_refusal = '"error"' in json.dumps(expected)
+        is_refusal = any('"error"' in json.dumps(one) for one in (expected, answer))
         if not is_refusal or shape(answer) == shape(expected) or time.monotonic() > ends_s:
             return answer
         time.sleep(0.1)
