@@ -176,6 +176,12 @@ class ClassicGroup:
 
     # Rest
 
+    @property
+    def generation(self) -> int:
+        """Generation at the newest coordinator; -1: it has none."""
+        live = self._live()
+        return -1 if live is None else live.state.recorded.generation
+
     def find_restless(self) -> Iterator[str]:
         """Yield what keeps the group from rest."""
         live = self._live()

@@ -47,6 +47,15 @@ def find_restless(simulation: GroupsSimulation) -> Iterator[str]:
         yield from simulation.classic.find_restless()
 
 
+def rounds(simulation: GroupsSimulation) -> dict[str, int]:
+    """Group epoch and classic generation: at rest nothing may raise them."""
+    live = simulation.live_group()
+    found = {"group epoch": -1 if live is None else live.state.state.epoch}
+    if simulation.classic is not None:
+        found["generation of the classic group"] = simulation.classic.generation
+    return found
+
+
 def find_unbalanced(simulation: GroupsSimulation, group: ConsumerGroup) -> Iterator[str]:
     """Yield what is not balanced in a group at rest whose members subscribe to the same."""
     members = group.members.values()

@@ -25,7 +25,7 @@ from tidelog.simulation.cluster.node_lines import (
 from tidelog.simulation.cluster.simulation import Violated
 from tidelog.simulation.groups.coverage import COVERAGE
 from tidelog.simulation.groups.faults import Faults
-from tidelog.simulation.groups.rest import find_restless, find_unbalanced
+from tidelog.simulation.groups.rest import find_restless, find_unbalanced, rounds
 from tidelog.simulation.groups.simulation import GroupsSimulation
 from tidelog.simulation.groups.simulation_config import GROUP, draw_config
 from tidelog.simulation.suites.findings import Findings, SeedResult
@@ -153,18 +153,14 @@ class _Story:
         within_s = CALM_S + 2 * config.session_s + 2 * config.max_poll_s
         if not await self._comes_to_rest(within_s, self._restless):
             return
-        live = simulation.live_group()
-        epoch = -1 if live is None else live.state.state.epoch
+        before = rounds(simulation)
         await asyncio.sleep(STAYS_S)
         # Leaders return to their preferred replicas: the next one hears members one by one.
         if not await self._comes_to_rest(within_s, self._restless):
             return
-        live = simulation.live_group()
-        left: list[str] = []
-        if live is not None:
-            left += find_unbalanced(simulation, live.state)
-            if live.state.state.epoch != epoch:
-                left.append(f"the group is at epoch {live.state.state.epoch} after {epoch}")
+        after, live = rounds(simulation), simulation.live_group()
+        left = [f"{name} {after[name]} after {before[name]}" for name in before if after != before]
+        left += find_unbalanced(simulation, live.state) if live is not None else ()
         if left:
             simulation.findings.report("liveness", f"at rest, and then: {'; '.join(left)}")
             return
