@@ -97,7 +97,7 @@ async def test_without_the_internal_topic_nobody_is_the_coordinator(cluster: Rea
 
 async def test_committed_offsets_are_fetched_whoever_leads(calls: GroupCalls) -> None:
     assert await calls.commit({("orders", 0): 7, ("orders", 3): 1}) == ["NONE", "NONE"]
-    assert await calls.commit({("orders", 0): 8}, metadata="x", leader_epoch=3) == ["NONE"]
+    assert await calls.commit({("orders", 0): 8}, metadata="x", leader_epoch=0) == ["NONE"]
     expected = {("orders", 0): 8, ("orders", 3): 1}
     assert await calls.committed() == expected
     before = await calls.coordinator()
@@ -108,7 +108,7 @@ async def test_committed_offsets_are_fetched_whoever_leads(calls: GroupCalls) ->
 
 
 async def test_offsets_of_named_partitions(calls: GroupCalls) -> None:
-    await calls.commit({("orders", 0): 7}, metadata="here", leader_epoch=2)
+    await calls.commit({("orders", 0): 7}, metadata="here", leader_epoch=0)
     request = OffsetFetchRequest(group_id="g", member_epoch=-1)
     request.topics.add(topic="orders", partitions=[0, 1, 9])
     request.topics.add(topic="nosuch", partitions=[0])
@@ -116,7 +116,7 @@ async def test_offsets_of_named_partitions(calls: GroupCalls) -> None:
     orders, nosuch = response.topics[0], response.topics[-1]
     assert orders.topic_id == calls.cluster.image.topics["orders"].topic_id
     first, second = orders.partitions
-    assert (first.offset, first.metadata, first.leader_epoch) == (7, "here", 2)
+    assert (first.offset, first.metadata, first.leader_epoch) == (7, "here", 0)
     assert first.committed_ms > 0
     assert (second.offset, second.error.code, second.HasField("leader_epoch")) == (-1, 0, False)
     assert code_name(response.topics[1].partitions[0].error.code) == "UNKNOWN_TOPIC_OR_PARTITION"

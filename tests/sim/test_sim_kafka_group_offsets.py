@@ -95,10 +95,10 @@ def test_offsets_are_committed_and_fetched_in_every_version() -> None:
                 {0: version, 2: 100 + version},
                 topic_id=world.topic_id,
                 metadata=None if version == 5 else f"in {version}",
-                leader_epoch=7,
+                leader_epoch=0,
             )
             assert await committed(world.client, request, version) == [0, 0]
-            epoch = 7 if version >= 6 else -1
+            epoch = 0 if version >= 6 else -1
             text = "" if version == 5 else f"in {version}"
             for reading in range(1, 10):
                 seen = epoch if reading >= 5 else -1
@@ -119,6 +119,17 @@ def test_offsets_are_committed_and_fetched_in_every_version() -> None:
                         ("nosuch", 0): NONE,
                     },
                 )
+
+    play(story)
+
+
+def test_an_epoch_that_no_leader_has_had_is_refused_in_every_version() -> None:
+    async def story(world: World) -> None:
+        for version in range(6, 10):
+            request = commit({0: 1}, leader_epoch=1)
+            answer = await committed(world.client, request, version)
+            assert answer == [common_pb2.INVALID_REQUEST]
+        assert await fetched(world.client, 9) == (0, {})
 
     play(story)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tidelog.broker.controller_link.lifecycle import Lifecycle
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.group_coordinator import (
@@ -33,7 +34,7 @@ def build_groups(
     on_fatal: Callable[[BaseException], None],
     replica_manager: ReplicaManager,
     image: Callable[[], MetadataImage],
-    has_session: Callable[[], bool],
+    lifecycle: Lifecycle,
     note: Callable[[Event], None],
 ) -> GroupCoordinator:
     """Build the coordinator; it does nothing before its start."""
@@ -52,7 +53,9 @@ def build_groups(
         config=config.groups,
         assignors=group_assignors(config),
         replica_manager=replica_manager,
-        controllers=ControllersView(image, has_session),
+        controllers=ControllersView(
+            image, lambda: lifecycle.has_session, lambda: lifecycle.known_as_of_ms
+        ),
         clock=clock,
         random=random,
         on_fatal=on_fatal,

@@ -423,7 +423,7 @@ def _build_groups(
         on_fatal=ports.on_fatal,
         replica_manager=replica_manager,
         image=lambda: follower.image,
-        has_session=lambda: lifecycle.has_session,
+        lifecycle=lifecycle,
         note=journal.note,
     )
 

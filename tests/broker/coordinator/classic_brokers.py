@@ -90,7 +90,9 @@ class Broker:
             config=config,
             assignors=assignors_of(["uniform"]),
             replica_manager=replica_manager,
-            controllers=ControllersView(lambda: IMAGE, lambda: self.has_session),
+            controllers=ControllersView(
+                lambda: IMAGE, lambda: self.has_session, self.clock.monotonic_ms
+            ),
             clock=self.clock,
             random=random,
             on_fatal=self.fatal.append,

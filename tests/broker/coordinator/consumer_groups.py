@@ -26,6 +26,8 @@ SESSION_MS, GRACE_MS, REBALANCE_MS = 45_000, 1_000, 60_000
 SIZE_MAX = 5
 WALL_AHEAD_MS = 3_600_000
 ORDERS, TIDES = b"o" * 16, b"t" * 16
+NEWEST_EPOCH = 9
+"""Leader epoch of each partition."""
 
 
 class ImageOfTest:
@@ -43,6 +45,10 @@ class ImageOfTest:
 
     def partition_count(self, topic_id: bytes) -> int:
         return self.counts.get(topic_id, 0)
+
+    def leader_epoch(self, topic_id: bytes, partition: int) -> int:
+        del topic_id, partition
+        return NEWEST_EPOCH
 
     def matching(self, pattern: str) -> frozenset[str]:
         return frozenset(name for name in self.ids if re.fullmatch(pattern, name))

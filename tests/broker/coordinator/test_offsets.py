@@ -23,6 +23,8 @@ from tidelog.core.errors import code_name
 from tidelog.v1.coordinator_records_pb2 import OffsetCommitValue
 
 NOW_MS = 1_000_000
+NEWEST_EPOCH = 3
+"""Leader epoch of each partition."""
 RETENTION_MS = 60_000
 METADATA_MAX = 8
 ORDERS, TIDES, GONE = (bytes([n]) * 16 for n in (1, 2, 9))
@@ -43,6 +45,10 @@ class OfTest:
 
     def partition_count(self, topic_id: bytes) -> int:
         return self.counts.get(topic_id, 0)
+
+    def leader_epoch(self, topic_id: bytes, partition: int) -> int:
+        del topic_id, partition
+        return NEWEST_EPOCH
 
     def matching(self, pattern: str) -> frozenset[str]:
         return frozenset(name for name in self.ids if re.fullmatch(pattern, name))
@@ -108,6 +114,20 @@ def test_a_commit_is_read_again_with_all_that_was_said() -> None:
     (result,) = offsets.fetch("g", [orders(1)], TOPICS)
     assert result.committed == said._replace(committed_ms=NOW_MS)
     assert fetched(offsets, orders(1), "another") == -1
+
+
+def test_an_epoch_that_no_leader_has_had_is_refused() -> None:
+    offsets = fresh()
+    asked = [
+        (orders(0), CommittedOffset(7, leader_epoch=NEWEST_EPOCH + 1)),
+        (orders(1), CommittedOffset(7, leader_epoch=NEWEST_EPOCH)),
+    ]
+    decision = offsets.commit("g", asked, TOPICS, NOW_MS)
+    assert refusals(decision) == ["INVALID_REQUEST", ""]
+    assert len(decision.records) == 1
+    error = decision.results[0].error
+    assert error is not None
+    assert "leader epoch 4 of orders-0: the newest is 3" in error.message
 
 
 def test_deciding_changes_nothing() -> None:

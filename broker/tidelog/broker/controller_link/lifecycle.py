@@ -96,12 +96,18 @@ class Lifecycle:
         they decided before they answered the newest heartbeat is known here, too: one that they
         hear again after they gave it up has to learn of that first.
         """
-        if self._answered_ms is None or not self.is_ready:
+        known_ms = self.known_as_of_ms
+        if known_ms is None or not self.is_ready:
             return False
-        if self._follower.image.offset < self._answered_offset:
-            return False
-        silent_ms = self._controllers.clock.monotonic_ms() - self._answered_ms
+        silent_ms = self._controllers.clock.monotonic_ms() - known_ms
         return silent_ms < self._identity.session_timeout_ms
+
+    @property
+    def known_as_of_ms(self) -> int | None:
+        """Time by the monotonic clock: what was decided before is known here; None: not surely."""
+        if self._follower.image.offset < self._answered_offset:
+            return None
+        return self._answered_ms
 
     async def start(self) -> None:
         """Start registering; returns at once."""

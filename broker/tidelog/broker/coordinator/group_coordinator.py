@@ -15,6 +15,7 @@ from uuid import UUID
 import structlog
 
 from tidelog.broker.coordinator.assignors.interface import Assignor
+from tidelog.broker.coordinator.catch_up import CatchUp
 from tidelog.broker.coordinator.classic_calls import ClassicCalls
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply, check_id
@@ -76,6 +77,8 @@ class ControllersView(NamedTuple):
     image: Callable[[], MetadataImage]
     has_session: Callable[[], bool]
     """True while they surely have not given this broker up."""
+    known_as_of_ms: Callable[[], int | None]
+    """See `Lifecycle`."""
 
 
 class GroupCoordinator:
@@ -106,6 +109,7 @@ class GroupCoordinator:
         self._clock = clock
         self._random = random
         self._has_session = controllers.has_session
+        self._catch_up = CatchUp(controllers.known_as_of_ms, clock)
         self._background = Background(on_fatal)
         self._patterns = PatternMatching(self._image, self._background)
         self._topics = ImageTopics(self._image, self._patterns.topics)
@@ -228,6 +232,7 @@ class GroupCoordinator:
         self, group_id: str, committer: Committer, offsets: Offsets
     ) -> list[OffsetResult]:
         """Commit offsets, a result each; a long request in parts, each for itself."""
+        await self._know_epochs(offsets)
         results: list[OffsetResult] = []
         end = 0
         hosted = self._find(group_id)
@@ -244,6 +249,20 @@ class GroupCoordinator:
         self.commits += sum(one.error is None for one in results)
         await self._committed(hosted, end, is_write=bool(results))
         return results
+
+    async def _know_epochs(self, offsets: Offsets) -> None:
+        """Wait for leader epochs that this broker has not heard of, unless nobody has.
+
+        A member's leader may be newer than this broker's metadata.
+        """
+        since_ms, is_unknown = self._clock.monotonic_ms(), self._topics.is_unknown
+        for one in offsets:
+            if is_unknown(one):
+                await self._catch_up.wait(
+                    lambda one=one: not is_unknown(one),  # type: ignore[misc]
+                    since_ms=since_ms,
+                    timeout_ms=self.config.offsets_commit_timeout_ms,
+                )
 
     async def fetch(
         self, group_id: str, committer: Committer, partitions: Sequence[TopicPartition]

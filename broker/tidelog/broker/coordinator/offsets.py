@@ -96,6 +96,9 @@ class Topics(Protocol):
     def partition_count(self, topic_id: bytes) -> int:
         """Number of the topic's partitions; 0 without the topic."""
 
+    def leader_epoch(self, topic_id: bytes, partition: int) -> int:
+        """Leader epoch of an existing partition."""
+
     def matching(self, pattern: str) -> frozenset[str]:
         """Names that a subscription's pattern matches."""
 
@@ -153,6 +156,7 @@ class CommittedOffsets:
             try:
                 found = resolver.resolve(asked)
                 self._check(found, committed)
+                _check_epoch(found, committed, topics)
                 if check is not None:
                     check(found)
                 before = held.get((found.topic_id, found.partition))
@@ -398,6 +402,18 @@ def _check_bytes(group_id: str, growth: int, room: int) -> None:
         raise InvalidCommitOffsetSizeError(
             f"the coordinator of group {group_id!r} has as many bytes of groups as "
             "group.partition.state.bytes allows: delete groups and offsets that are not needed"
+        )
+
+
+def _check_epoch(partition: TopicPartition, committed: CommittedOffset, topics: Topics) -> None:
+    """Refuse an epoch that no leader has had: readers would wait for that leader (KIP-320)."""
+    if committed.leader_epoch <= 0:
+        return
+    newest = topics.leader_epoch(partition.topic_id, partition.partition)
+    if committed.leader_epoch > newest:
+        raise InvalidRequestError(
+            f"leader epoch {committed.leader_epoch} of {partition.topic}-{partition.partition}: "
+            f"the newest is {newest}; commit that of the last record read, or none"
         )
 
 

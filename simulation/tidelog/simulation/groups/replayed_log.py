@@ -49,6 +49,11 @@ class NoTopics:
         del topic_id
         return 0
 
+    def leader_epoch(self, topic_id: bytes, partition: int) -> int:
+        """See `Topics`."""
+        del topic_id, partition
+        return 0
+
     def matching(self, pattern: str) -> frozenset[str]:
         """See `Topics`."""
         del pattern
