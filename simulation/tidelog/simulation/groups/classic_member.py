@@ -257,8 +257,10 @@ class ClassicMember:
         self.is_over = True
 
     def _parts(self, members: Sequence[str]) -> Mapping[str, bytes]:
-        """Deal the partitions out, another way each time."""
+        """Deal the partitions out, another way each time. Raises `UnreachableError`."""
         _, count = self._cluster.partition_ids(FIRST)
+        if not count:
+            raise UnreachableError("no node has the topic's metadata now")
         first = self._random.randrange(0, count)
         return {
             one: bytes(n for n in range(count) if (n + first) % len(members) == place)
