@@ -33,12 +33,14 @@ async def first_member(side: Side) -> float:
         await member.leave()
 
 
-async def join(side: Side, runs: int) -> Figure:
-    """A hundred members join at once, in one process; each run has a group of its own."""
-    await side.create_topic("join", JOINED_PARTITIONS)
+async def join(
+    side: Side, runs: int, *, members: int = JOINING, partitions: int = JOINED_PARTITIONS
+) -> Figure:
+    """Many members join at once, in one process; each run has a group of its own."""
+    await side.create_topic("join", partitions)
     took_s = []
     for number in range(runs):
-        words = (f"join-{number}", "join", JOINING, JOINED_PARTITIONS)
+        words = (f"join-{number}", "join", members, partitions)
         program = await Program.start(side.command("join", *words))
         try:
             took_s.append(await _balanced_s(program))

@@ -12,6 +12,7 @@ One JSON line a figure. Each starts the nodes that it needs.
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
     check      `tidelog check` on histories of growing size: check_bench.py takes other sizes
     arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
+    kafka      Kafka's protocol by confluent-kafka: failover, joins, connections: kafka_bench.py
     kafka_codec Kafka's messages in our codec, kafka-python's and kio's: kafka_codec_bench.py
     tuning     each knob's effect beside the default; writes the table of docs/TUNING.md
 
@@ -31,6 +32,7 @@ from tests.benchmarks.arrow_bench import arrow_figures
 from tests.benchmarks.check_bench import check_figures
 from tests.benchmarks.failover_bench import failover_figures
 from tests.benchmarks.groups_bench import groups_figures
+from tests.benchmarks.kafka_bench import kafka_figures
 from tests.benchmarks.kafka_codec_bench import kafka_codec_figures
 from tests.benchmarks.log_bench import log_figures
 from tests.benchmarks.many_bench import many_figures
@@ -54,6 +56,7 @@ def main() -> None:
         "many": many_figures,
         "check": check_figures,
         "arrow": arrow_figures,
+        "kafka": kafka_figures,
         "kafka_codec": kafka_codec_figures,
         "tuning": tuning_figures,
     }
