@@ -1,9 +1,10 @@
 """Seeds of the random suites for this run of the tests: other ones at every commit.
 
-A change runs few seeds of each suite. They are drawn from the commit: every run of a commit has the
-same, and the few of each change become many in a week. A tree with changes, and one without git,
-has the fixed ones from `FIXED` on. `--first-seed N` has those of another run again; a
-failed test names its seed, and `tidelog sim replay --suite SUITE --seed SEED` shows that one alone.
+A change runs few seeds of each suite, and few of those that once failed. They are drawn from the
+commit: every run of a commit has the same, and the few of each change become many in a week. A tree
+with changes, and one without git, has the fixed ones from `FIXED` on. `--first-seed N` has those of
+another run again; a failed test names its seed, and `tidelog sim replay --suite SUITE --seed SEED`
+shows that one alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from pathlib import Path
 import pytest
 
 FIXED = 0
+NEWEST_KEPT = 4
+"""Seeds that once failed and that every change runs: the last of a suite's file."""
+TURNS = 3
+"""Changes in which the others have their turn: a storm is another one after most changes, and each
+cause that was found has a test of its own. `make prove` runs all."""
 ALIGNED_TO = 30
 """The period of kinds of seeds: what a seed is about depends on it modulo 2, 3, 5 or 10."""
 _SEED_MAX = 2**32
@@ -49,6 +55,22 @@ def change_seeds(config: pytest.Config, number: int) -> range:
     return range(first, first + number)
 
 
+def kept_seeds(config: pytest.Config, regressions: Path) -> list[int]:
+    """Seeds that once failed, for this run: the first column of the file, see `TURNS`."""
+    lines = regressions.read_text(encoding="utf-8").splitlines()
+    seeds = [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
+    if config.getoption("every_kept_seed"):
+        return seeds
+    turn = config.getoption("first_seed") // ALIGNED_TO % TURNS
+    return seeds[:-NEWEST_KEPT][turn::TURNS] + seeds[-NEWEST_KEPT:]
+
+
+def parametrize_kept(metafunc: pytest.Metafunc, argument: str, regressions: Path) -> None:
+    """Run a test that takes `argument` with seeds that once failed."""
+    if argument in metafunc.fixturenames:
+        metafunc.parametrize(argument, kept_seeds(metafunc.config, regressions))
+
+
 def parametrize(metafunc: pytest.Metafunc, argument: str, number: int) -> None:
     """Run a test that takes `argument` with `number` seeds of this run, one each."""
     if argument in metafunc.fixturenames:
@@ -61,6 +83,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         metavar="N",
         help="seeds of the random suites from N on, instead of those of the commit",
+    )
+    parser.addoption(
+        "--every-kept-seed",
+        action="store_true",
+        help="all seeds that once failed, instead of the newest and a part of the others",
     )
 
 

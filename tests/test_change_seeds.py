@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.change_seeds import ALIGNED_TO, FIXED, change_seeds, commit_of_clean_tree, first_seed
+from tests.change_seeds import (
+    ALIGNED_TO,
+    FIXED,
+    NEWEST_KEPT,
+    TURNS,
+    change_seeds,
+    commit_of_clean_tree,
+    first_seed,
+    kept_seeds,
+)
 
 COMMITS = ["57faa7d1c2", "2878f23a00", "2e85f8109f"]
 
@@ -51,3 +61,28 @@ def test_a_run_has_the_seeds_that_its_head_names(pytestconfig: pytest.Config) ->
     first = pytestconfig.getoption("first_seed")
 
     assert change_seeds(pytestconfig, 3) == range(first, first + 3)
+
+
+class Options:
+    """Those of a run."""
+
+    def __init__(self, first_seed: int, *, every_kept_seed: bool = False) -> None:
+        self._found = {"first_seed": first_seed, "every_kept_seed": every_kept_seed}
+
+    def getoption(self, name: str) -> int | bool:
+        return self._found[name]
+
+
+def test_seeds_that_once_failed_have_their_turn_and_the_newest_always(tmp_path: Path) -> None:
+    path = tmp_path / "regressions.txt"
+    path.write_text("# SEED WHAT\n" + "".join(f"{n} found\n" for n in range(20)), encoding="utf-8")
+    newest = list(range(20 - NEWEST_KEPT, 20))
+
+    turns: list[Any] = [Options(turn * ALIGNED_TO) for turn in range(TURNS)]
+    kept = [kept_seeds(one, path) for one in turns]
+    assert all(one[-NEWEST_KEPT:] == newest for one in kept)
+    older = sorted(seed for one in kept for seed in one[:-NEWEST_KEPT])
+    assert older == list(range(20 - NEWEST_KEPT))
+
+    every: Any = Options(0, every_kept_seed=True)
+    assert kept_seeds(every, path) == list(range(20))
