@@ -1,4 +1,4 @@
-"""Metadata: live brokers at the caller's listener, and topics, created on first use where allowed.
+"""Metadata: brokers at the caller's listener, and topics, created on first use where allowed.
 
 A topic is encoded once for each of its states and each form of answer: many clients ask for the
 same. A broker that has no metadata yet closes the connection: the client asks another.
@@ -6,11 +6,12 @@ same. A broker that has no metadata yet closes the connection: the client asks a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.kafka.peer import ConnectionClosedError
+from tidelog.core.env import Clock
 from tidelog.core.internal_topics import INTERNAL_TOPICS
 from tidelog.core.turns import in_turns
 from tidelog.kafka.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -30,7 +31,14 @@ from tidelog.metadata.image import (
 )
 from tidelog.net.listeners import Listener
 from tidelog.node.kafka_apis.error_codes import LISTENER_NOT_FOUND, Place, kafka_code
-from tidelog.node.kafka_apis.reached import NO_LEADER, controller_among, live_brokers
+from tidelog.node.kafka_apis.leaving_brokers import LeavingBrokers
+from tidelog.node.kafka_apis.reached import (
+    NO_LEADER,
+    BrokerAddress,
+    broker_at,
+    controller_among,
+    live_brokers,
+)
 from tidelog.node.kafka_apis.served import ApiCall
 from tidelog.v1 import common_pb2
 
@@ -72,11 +80,14 @@ class MetadataHandler:
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
         forwarder: ControllerForwarder,
+        clock: Clock,
     ) -> None:
         self._cluster_id = cluster_id
         self._image = image
         self._controller_id = controller_id
         self._forwarder = forwarder
+        self._clock = clock
+        self._leaving = LeavingBrokers()
         self._made: dict[_Form, dict[str, _Made]] = {}
 
     async def __call__(self, request: MetadataRequest, call: ApiCall) -> MetadataResponse:
@@ -93,16 +104,23 @@ class MetadataHandler:
             self._topic(image, asked, failed, form, listener)
             async for asked in in_turns(_asked(request, image, call.version))
         ]
-        brokers = live_brokers(image, listener)
+        live = live_brokers(image, listener)
         return MetadataResponse(
-            brokers=[MetadataResponseBroker(*one) for one in brokers],
+            brokers=[MetadataResponseBroker(*one) for one in self._named(image, listener, live)],
             cluster_id=self._cluster_id,
-            controller_id=controller_among(brokers, self._controller_id()),
+            controller_id=controller_among(live, self._controller_id()),
             topics=topics,
             cluster_authorized_operations=CLUSTER_OPERATIONS
             if request.include_cluster_authorized_operations
             else _UNSAID,
         )
+
+    def _named(
+        self, image: MetadataImage, listener: Listener, live: Sequence[BrokerAddress]
+    ) -> list[BrokerAddress]:
+        leaving = self._leaving.ids(image.brokers, self._clock.monotonic_ms())
+        found = (broker_at(image, broker_id, listener) for broker_id in leaving)
+        return sorted([*live, *(one for one in found if one is not None)])
 
     def _topic(
         self,

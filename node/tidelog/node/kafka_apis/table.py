@@ -29,6 +29,7 @@ def broker_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
         image=image,
         controller_id=ports.controller_id,
         forwarder=ports.forwarder,
+        clock=ports.clock,
     )
     return (
         # Old versions of librdkafka compress nothing unless 0 is in the list (KAFKA-18659).
