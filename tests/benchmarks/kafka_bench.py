@@ -6,6 +6,9 @@ must be importable (PYTHONPATH), with its defaults.
 
     failover     a producer keeps one record on its way to each of 12 partitions; kill -9 of a
                  broker: the longest time without an acknowledgement on a partition that it led
+    failover-java
+                 the same with Java's producer (VerifiableProducer), whose jars TIDELOG_KAFKA_JARS
+                 names; skipped without them
     join         50 members of 100 partitions join at once, in each protocol, to balanced
     connections  1,000 connections that are silent after ApiVersions: memory of the node, each;
                  2,000 more at once: a producer's p99 meanwhile, by its p99 before
@@ -22,19 +25,19 @@ import asyncio
 import json
 import os
 import signal
-import struct
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.groups_joins import join
+from tests.benchmarks.groups_programs import Program
 from tests.benchmarks.groups_rows import spread
 from tests.benchmarks.groups_sides import PROTOCOLS, KafkaSide, TidelogSide, confluent, cpu_s
+from tests.benchmarks.kafka_loads import LIMIT_S, Acks, JavaLoad, Load
 from tests.benchmarks.memory_samples import Memory
 from tests.integration.local_cluster import LocalCluster
 
@@ -43,9 +46,9 @@ FAILOVER_PARTITIONS = 12
 MEMBERS, MEMBERS_PARTITIONS = 50, 100
 SILENT, OPENED_AT_ONCE = 1_000, 2_000
 IDLE_PARTITIONS, IDLE_S = 1_000, 20.0
-WARM_S, LATE_S, SAMPLE_S, LIMIT_S = 2.0, 0.5, 10.0, 60.0
-API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-"""A request of version 0 without a client id."""
+WARM_S, LATE_S, SAMPLE_S = 2.0, 0.5, 10.0
+
+JARS = "TIDELOG_KAFKA_JARS"
 
 Figure = dict[str, Any]  # what a JSON line holds
 
@@ -72,63 +75,9 @@ class OwnSide(KafkaSide):
         self._nodes = TidelogSide(self._cluster)
 
 
-class Load:
-    """A producer with one record on its way to each partition, and its acknowledgements."""
-
-    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
-        self.acks_s: list[list[float]] = [[] for _ in range(partitions)]
-        self.took_ms: list[float] = []
-        self._topic = topic
-        self._producer = confluent("confluent_kafka").Producer(
-            {"bootstrap.servers": bootstrap, "log_level": 0}
-        )
-        self._is_over = False
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> Load:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._is_over = True
-        self._thread.join()
-
-    def _run(self) -> None:
-        for partition in range(len(self.acks_s)):
-            self._send(partition)
-        while not self._is_over:
-            self._producer.poll(0.1)
-
-    def _send(self, partition: int) -> None:
-        sent_s = time.monotonic()
-
-        def acknowledged(error: object, _message: object) -> None:
-            if error is None:
-                acked_s = time.monotonic()
-                self.acks_s[partition].append(acked_s)
-                self.took_ms.append((acked_s - sent_s) * 1000)
-            if not self._is_over:
-                self._send(partition)
-
-        self._producer.produce(
-            self._topic, value=b"v" * 100, partition=partition, on_delivery=acknowledged
-        )
-
-    async def until_acknowledged(self, partitions: list[int], since_s: float) -> None:
-        """Wait until each of them has taken a record since then."""
-        async with asyncio.timeout(LIMIT_S):
-            while any(  # noqa: ASYNC110  # another thread's
-                not self.acks_s[one] or self.acks_s[one][-1] <= since_s for one in partitions
-            ):
-                await asyncio.sleep(0.01)
-
-    def silence_s(self, partition: int, since_s: float) -> float:
-        """The longest time without an acknowledgement, from `since_s` on."""
-        times = [since_s, *(ack_s for ack_s in self.acks_s[partition] if ack_s > since_s)]
-        return max(after - before for before, after in pairwise(times))
-
-
-async def failover(side: KafkaSide, runs: int) -> Figure:
+async def failover(
+    side: KafkaSide, runs: int, load_of: Callable[[str, str, int], Acks] = Load
+) -> Figure:
     """So many kills, of one broker after the other."""
     await side.create_topic("failover", FAILOVER_PARTITIONS)
     topic, silent_s = side.topic("failover"), []
@@ -137,7 +86,8 @@ async def failover(side: KafkaSide, runs: int) -> Figure:
         led = await _led(side, topic, victim)
         pid = await side.pid(victim)
         assert pid is not None
-        with Load(side.bootstrap, topic, FAILOVER_PARTITIONS) as load:
+        with load_of(side.bootstrap, topic, FAILOVER_PARTITIONS) as load:
+            await load.until_acknowledged(range(FAILOVER_PARTITIONS), 0.0)
             await asyncio.sleep(WARM_S)
             os.kill(pid, signal.SIGKILL)
             since_s = time.monotonic()
@@ -174,18 +124,22 @@ async def connections(side: KafkaSide) -> Figure:
     pid = await side.pid(1)
     assert pid is not None
     host, _, port = side.bootstrap.split(",")[0].rpartition(":")
-    with Load(side.bootstrap, side.topic("connections"), 1) as load:
-        await asyncio.sleep(SAMPLE_S)
-        before_ms, load.took_ms = load.took_ms, []
-        memory = Memory.of(pid)
-        opened = await _open(host, int(port), SILENT)
-        await asyncio.sleep(WARM_S)
-        grown = Memory.of(pid)
-        load.took_ms = []
-        opened += await _open(host, int(port), OPENED_AT_ONCE)
-        during_ms = load.took_ms
-    for one in opened:
-        one.close()
+    command = (sys.executable, "-m", "tests.benchmarks.kafka_connections", host, port)
+    holder = await Program.start(command)
+    try:
+        with Load(side.bootstrap, side.topic("connections"), 1) as load:
+            await asyncio.sleep(SAMPLE_S)
+            before_ms = load.took_ms
+            memory = Memory.of(pid)
+            await _open(holder, SILENT, in_all=SILENT)
+            await asyncio.sleep(WARM_S)
+            grown = Memory.of(pid)
+            load.took_ms = []
+            began_s = time.monotonic()
+            await _open(holder, OPENED_AT_ONCE, in_all=SILENT + OPENED_AT_ONCE)
+            took_s, during_ms = time.monotonic() - began_s, load.took_ms
+    finally:
+        await holder.leave()
     assert memory is not None  # the node runs
     assert grown is not None
     before, during = spread(before_ms, "ms"), spread(during_ms, "ms")
@@ -194,20 +148,13 @@ async def connections(side: KafkaSide) -> Figure:
         "p99_ms": before["p99_ms"],
         "p99_ms_meanwhile": during["p99_ms"],
         "times": round(during["p99_ms"] / before["p99_ms"], 1),
+        "opened_s": round(took_s, 2),
     }
 
 
-async def _open(host: str, port: int, count: int) -> list[asyncio.StreamWriter]:
-    """Connections that were answered once."""
-
-    async def one() -> asyncio.StreamWriter:
-        reader, writer = await asyncio.open_connection(host, port)
-        writer.write(API_VERSIONS)
-        (size,) = struct.unpack(">i", await reader.readexactly(4))
-        await reader.readexactly(size)
-        return writer
-
-    return list(await asyncio.gather(*(one() for _ in range(count))))
+async def _open(holder: Program, count: int, *, in_all: int) -> None:
+    holder.say(f"open {count}")
+    await holder.until(lambda: ["open", in_all] in holder.words)
 
 
 async def idle(side: KafkaSide) -> Figure:
@@ -233,8 +180,17 @@ async def _percent(pids: list[int]) -> float:
     return round((cpu_s(pids) - before_s) / IDLE_S * 100, 1)
 
 
+async def failover_java(side: KafkaSide, runs: int) -> Figure:
+    """As `failover`, without a jar nothing."""
+    jars = os.environ.get(JARS)
+    if jars is None:
+        return {"skipped": f"{JARS} is not set"}
+    return await failover(side, runs, partial(JavaLoad, jars=jars))
+
+
 ROWS: Mapping[str, Callable[[KafkaSide, int], Awaitable[Figure]]] = {
     "failover": failover,
+    "failover-java": failover_java,
     "join": lambda side, runs: join(side, runs, members=MEMBERS, partitions=MEMBERS_PARTITIONS),
     "connections": lambda side, _: connections(side),
     "idle": lambda side, _: idle(side),
