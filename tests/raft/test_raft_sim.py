@@ -7,9 +7,6 @@ Longer runs: `make prove`, or `tidelog sim run --suite raft --seeds 0:500`.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +14,10 @@ import pytest
 import structlog
 from click.testing import CliRunner
 from tests.change_seeds import parametrize
+from tests.seed_tests import (
+    assert_same_run_in_every_process,
+    regression_seeds,
+)
 
 from tidelog.cli.sim import sim
 from tidelog.simulation.raft.coverage import COVERAGE
@@ -58,12 +59,6 @@ def _silent_voters() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def regression_seeds() -> list[int]:
-    """First column of the file; the rest of a line says what the seed found."""
-    lines = REGRESSIONS.read_text(encoding="utf-8").splitlines()
-    return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
-
-
 def assert_seed_is_clean(seed: int, engine: str = "tidelog") -> None:
     result = run_seed(seed, engine=engine)
     assert result.violation is None, f"seed {seed}: {result.violation}"
@@ -86,7 +81,7 @@ def test_every_invariant_holds_with_the_second_engine(pysyncobj_seed: int) -> No
     assert_seed_is_clean(pysyncobj_seed, "pysyncobj")
 
 
-@pytest.mark.parametrize("seed", regression_seeds())
+@pytest.mark.parametrize("seed", regression_seeds(REGRESSIONS))
 def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
     assert_seed_is_clean(seed)
 
@@ -107,21 +102,9 @@ def test_a_seed_of_short_moments_waits_for_each_of_them() -> None:
 
 
 def test_a_seed_is_the_same_run_in_every_process() -> None:
-    outputs = [_run_in_a_process(hash_seed=hash_seed) for hash_seed in ("1", "2")]
+    lines = assert_same_run_in_every_process("raft", CHEAP_SEEDS)
 
-    assert outputs[0] == outputs[1]
-    expected = [run_seed(seed) for seed in CHEAP_SEEDS]
-    assert [from_line(line) for line in outputs[0].splitlines()] == expected
-
-
-def _run_in_a_process(*, hash_seed: str) -> bytes:
-    options = ["--suite=raft", f"--seeds={CHEAP_SEEDS.start}:{CHEAP_SEEDS.stop}:1"]
-    return subprocess.run(
-        [sys.executable, "-m", "tidelog.simulation.suites.worker", *options],
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
-        check=True,
-        capture_output=True,
-    ).stdout
+    assert [from_line(line) for line in lines] == [run_seed(seed) for seed in CHEAP_SEEDS]
 
 
 # Sums

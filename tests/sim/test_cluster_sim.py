@@ -7,14 +7,17 @@ Longer runs: `make prove`, or `tidelog sim run --suite cluster --seeds 0:500`.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from tests.change_seeds import parametrize
+from tests.seed_tests import (
+    assert_replay_tells,
+    assert_same_run_in_every_process,
+    regression_seeds,
+    sums_of_command,
+)
 
 from tidelog.cli.sim import sim
 from tidelog.raft.config import ENGINES
@@ -22,7 +25,7 @@ from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.cluster.suite import SUITE
 from tidelog.simulation.suites.findings import SeedResult, Violation
-from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult, from_line
+from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult
 
 pytestmark = pytest.mark.sim
 
@@ -31,12 +34,6 @@ PYSYNCOBJ_SEEDS = 1
 CHEAP_SEED = 15
 """A storm of few steps, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("cluster_regressions.txt")
-
-
-def regression_seeds() -> list[int]:
-    """First column of the file; the rest of a line says what the seed found."""
-    lines = REGRESSIONS.read_text(encoding="utf-8").splitlines()
-    return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
 
 
 def assert_seed_is_clean(seed: int, engine: str = ENGINES[0]) -> SeedResult:
@@ -60,7 +57,7 @@ def test_every_promise_holds_with_the_second_engine(pysyncobj_seed: int) -> None
     assert_seed_is_clean(pysyncobj_seed, "pysyncobj")
 
 
-@pytest.mark.parametrize("seed", regression_seeds())
+@pytest.mark.parametrize("seed", regression_seeds(REGRESSIONS))
 def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
     assert_seed_is_clean(seed)
 
@@ -75,20 +72,7 @@ def test_without_faults_nothing_is_elected_lost_or_unknown() -> None:
 
 
 def test_a_seed_is_the_same_run_in_every_process() -> None:
-    outputs = [_run_in_a_process(hash_seed=hash_seed) for hash_seed in ("1", "2")]
-
-    assert outputs[0] == outputs[1]
-    assert from_line(outputs[0]).seed == CHEAP_SEED
-
-
-def _run_in_a_process(*, hash_seed: str) -> bytes:
-    options = ["--suite=cluster", f"--seeds={CHEAP_SEED}:{CHEAP_SEED + 1}:1"]
-    return subprocess.run(
-        [sys.executable, "-m", "tidelog.simulation.suites.worker", *options],
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
-        check=True,
-        capture_output=True,
-    ).stdout
+    assert_same_run_in_every_process("cluster", range(CHEAP_SEED, CHEAP_SEED + 1))
 
 
 # Sums
@@ -148,29 +132,16 @@ def test_what_a_hundred_seeds_leave_out_is_a_failure_but_of_a_scenario() -> None
 
 def test_command_ends_with_the_sums_and_keeps_a_ledger(tmp_path: Path) -> None:
     ledger = tmp_path / "runs.jsonl"
-    seeds = f"{CHEAP_SEED}:{CHEAP_SEED + 1}"
-    options = ["run", "--suite", "cluster", "--seeds", seeds, "--json", "--ledger", str(ledger)]
+    sums_of_command("cluster", CHEAP_SEED, "--ledger", str(ledger))
 
-    output = CliRunner().invoke(sim, options)
-
-    assert output.exit_code == 0, output.output
-    (line,) = output.stdout.splitlines()
-    summary = json.loads(line)
-    assert (summary["suite"], summary["seeds"], summary["violations"]) == ("cluster", 1, [])
     (kept,) = map(json.loads, ledger.read_text(encoding="utf-8").splitlines())
+    seeds = f"{CHEAP_SEED}:{CHEAP_SEED + 1}"
     assert (kept["suite"], kept["scenario"], kept["seeds"]) == ("cluster", "storm", seeds)
 
 
 def test_replay_tells_faults_elections_and_sends() -> None:
-    options = ["replay", "--suite", "cluster", "--seed", "1", "--scenario", "F01"]
-
-    output = CliRunner().invoke(sim, options)
-
-    assert output.exit_code == 0, output.output
-    lines = output.stdout.splitlines()
-    assert lines[-1].startswith("cluster seed 1: ")
-    for words in ("fault     kill node", "leading partition=steady-0", "producer-1.0.1"):
-        assert any(words in line for line in lines), words
+    words = "fault     kill node", "leading partition=steady-0", "producer-1.0.1"
+    assert_replay_tells("cluster", 1, *words, scenario="F01")
 
 
 @pytest.mark.parametrize(

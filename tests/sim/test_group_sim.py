@@ -6,20 +6,19 @@ Longer runs: `make prove`, or `tidelog sim run --suite groups --seeds 0:1000`.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from tests.change_seeds import parametrize
+from tests.seed_tests import (
+    assert_replay_tells,
+    assert_same_run_in_every_process,
+    regression_seeds,
+    sums_of_command,
+)
 
-from tidelog.cli.sim import sim
 from tidelog.simulation.groups.seed_run import run_seed
 from tidelog.simulation.mutants.hunt import CONTROL_SEEDS
-from tidelog.simulation.suites.suite import from_line
 
 pytestmark = pytest.mark.sim
 
@@ -27,12 +26,6 @@ SEEDS = 25
 CHEAP_SEED = 7
 """A storm of few steps, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("group_regressions.txt")
-
-
-def regression_seeds() -> list[int]:
-    """First column of the file; the rest of a line says what the seed found."""
-    lines = REGRESSIONS.read_text(encoding="utf-8").splitlines()
-    return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
 
 
 def assert_seed_is_clean(seed: int) -> None:
@@ -50,7 +43,7 @@ def test_every_promise_holds_under_faults(fresh_seed: int) -> None:
     assert_seed_is_clean(fresh_seed)
 
 
-@pytest.mark.parametrize("seed", regression_seeds())
+@pytest.mark.parametrize("seed", regression_seeds(REGRESSIONS))
 def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
     assert_seed_is_clean(seed)
 
@@ -69,38 +62,13 @@ def test_without_faults_partitions_move_and_nothing_is_lost_refused_or_unknown(s
 
 
 def test_a_seed_is_the_same_run_in_every_process() -> None:
-    outputs = [_run_in_a_process(hash_seed=hash_seed) for hash_seed in ("1", "2")]
-
-    assert outputs[0] == outputs[1]
-    assert from_line(outputs[0]).seed == CHEAP_SEED
-
-
-def _run_in_a_process(*, hash_seed: str) -> bytes:
-    options = ["--suite=groups", f"--seeds={CHEAP_SEED}:{CHEAP_SEED + 1}:1"]
-    return subprocess.run(
-        [sys.executable, "-m", "tidelog.simulation.suites.worker", *options],
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
-        check=True,
-        capture_output=True,
-    ).stdout
+    assert_same_run_in_every_process("groups", range(CHEAP_SEED, CHEAP_SEED + 1))
 
 
 def test_command_ends_with_the_sums() -> None:
-    seeds = f"{CHEAP_SEED}:{CHEAP_SEED + 1}"
-
-    output = CliRunner().invoke(sim, ["run", "--suite", "groups", "--seeds", seeds, "--json"])
-
-    assert output.exit_code == 0, output.output
-    (line,) = output.stdout.splitlines()
-    summary = json.loads(line)
-    assert (summary["suite"], summary["seeds"], summary["violations"]) == ("groups", 1, [])
+    sums_of_command("groups", CHEAP_SEED)
 
 
 def test_replay_tells_faults_members_and_calls() -> None:
-    output = CliRunner().invoke(sim, ["replay", "--suite", "groups", "--seed", str(CHEAP_SEED)])
-
-    assert output.exit_code == 0, output.output
-    lines = output.stdout.splitlines()
-    assert lines[-1].startswith(f"groups seed {CHEAP_SEED}: ")
-    for words in ("fault     ", "assigned tides-0", "heartbeat 1 of ", "coordinator loaded"):
-        assert any(words in line for line in lines), words
+    words = "fault     ", "assigned tides-0", "heartbeat 1 of ", "coordinator loaded"
+    assert_replay_tells("groups", CHEAP_SEED, *words)
