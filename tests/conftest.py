@@ -75,3 +75,15 @@ def running_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalC
         yield cluster
     finally:
         cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """Three nodes with listeners of Kafka's protocol, for all tests of a module."""
+    cluster = LocalCluster(tmp_path_factory.mktemp("kafka") / "data", has_kafka=True)
+    try:
+        started = cluster.start()
+        assert started.returncode == 0, started.stderr
+        yield cluster
+    finally:
+        cluster.stop()

@@ -227,7 +227,10 @@ def test_transactions_are_refused_at_once(brokers: LocalCluster, name: str) -> N
 
 
 PAGE = ROOT / "docs" / "KAFKA.md"
-SNIPPETS = [one.text for one in blocks_of(PAGE) if one.language == "python"]
+# Of Spark's, tests/spark/test_kafkas_connector.py.
+SNIPPETS = [
+    one.text for one in blocks_of(PAGE) if one.language == "python" and "spark." not in one.text
+]
 
 
 @pytest.mark.parametrize("text", SNIPPETS, ids=["confluent", "group", "kafka-python", "aiokafka"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -12,6 +13,13 @@ from tidelog.spark.session import session
 LOCAL = "local[2]"
 _JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """No second compiler and no parallel collector: a JVM of some minutes earns neither."""
+KAFKA_VARIABLE = "TIDELOG_SPARK_KAFKA_JARS"
+
+
+def kafka_jars() -> list[Path]:
+    """Jars of Spark's own connector for Kafka and of what they need; none if nobody names them."""
+    folder = os.environ.get(KAFKA_VARIABLE)
+    return sorted(Path(folder).glob("*.jar")) if folder else []
 
 
 class SparkSessions:
@@ -22,7 +30,9 @@ class SparkSessions:
 
     def __init__(self) -> None:
         os.environ["PYSPARK_PYTHON"] = sys.executable
-        os.environ["PYSPARK_SUBMIT_ARGS"] = f'--driver-java-options "{_JVM}" pyspark-shell'
+        jars = ",".join(map(str, kafka_jars()))
+        options = f'--driver-java-options "{_JVM}"' + (f" --jars {jars}" if jars else "")
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"{options} pyspark-shell"
         self._master = LOCAL
         self._session = session("tidelog tests", master=LOCAL)
         del os.environ["PYSPARK_SUBMIT_ARGS"]  # what tests start is as a user's
