@@ -37,7 +37,7 @@ class Block(NamedTuple):
 WHOLE_PAGES = {
     "docs/TOUR.md": "tests/integration/test_tour.py runs all of it",
     "docs/ARCHITECTURE.md": "pictures",
-    "docs/KAFKA.md": "tests/kafka/test_kafka_clients.py runs all of it, Spark's beside",
+    "docs/KAFKA.md": "tests of tests/kafka and tests/spark run all of it, where the clients are",
     "docs/PROTOCOL.md": "tests/integration/test_protocol_page.py runs all of it",
 }
 ON_A_CLUSTER = {
