@@ -1,4 +1,4 @@
-"""What the tests of every suite of seeds need: seeds that once failed, runs in other processes."""
+"""Assertions that the tests of every suite of seeds share: by other processes, by the command."""
 
 from __future__ import annotations
 
@@ -6,19 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
 
 from tidelog.cli.sim import sim
 from tidelog.simulation.suites.suite import from_line
-
-
-def regression_seeds(path: Path) -> list[int]:
-    """First column of the file; the rest of a line says what the seed found."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
 
 
 def assert_same_run_in_every_process(suite: str, seeds: range) -> list[bytes]:

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 import structlog
 from click.testing import CliRunner
-from tests.change_seeds import parametrize
+from tests.change_seeds import parametrize, parametrize_kept
 from tests.seed_tests import (
     assert_same_run_in_every_process,
-    regression_seeds,
 )
 
 from tidelog.cli.sim import sim
@@ -70,6 +69,7 @@ def assert_seed_is_clean(seed: int, engine: str = "tidelog") -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc, "fresh_seed", SEEDS)
+    parametrize_kept(metafunc, "kept_seed", REGRESSIONS)
     parametrize(metafunc, "pysyncobj_seed", PYSYNCOBJ_SEEDS)
 
 
@@ -81,9 +81,8 @@ def test_every_invariant_holds_with_the_second_engine(pysyncobj_seed: int) -> No
     assert_seed_is_clean(pysyncobj_seed, "pysyncobj")
 
 
-@pytest.mark.parametrize("seed", regression_seeds(REGRESSIONS))
-def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
-    assert_seed_is_clean(seed)
+def test_a_seed_that_once_failed_stays_fixed(kept_seed: int) -> None:
+    assert_seed_is_clean(kept_seed)
 
 
 def test_without_faults_one_leader_is_elected_and_nothing_is_unknown() -> None:

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.change_seeds import parametrize
+from tests.change_seeds import parametrize, parametrize_kept
 from tests.seed_tests import (
     assert_replay_tells,
     assert_same_run_in_every_process,
-    regression_seeds,
     sums_of_command,
 )
 
@@ -46,6 +45,7 @@ def assert_seed_is_clean(seed: int, engine: str = ENGINES[0]) -> SeedResult:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc, "fresh_seed", SEEDS)
+    parametrize_kept(metafunc, "kept_seed", REGRESSIONS)
     parametrize(metafunc, "pysyncobj_seed", PYSYNCOBJ_SEEDS)
 
 
@@ -57,9 +57,8 @@ def test_every_promise_holds_with_the_second_engine(pysyncobj_seed: int) -> None
     assert_seed_is_clean(pysyncobj_seed, "pysyncobj")
 
 
-@pytest.mark.parametrize("seed", regression_seeds(REGRESSIONS))
-def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
-    assert_seed_is_clean(seed)
+def test_a_seed_that_once_failed_stays_fixed(kept_seed: int) -> None:
+    assert_seed_is_clean(kept_seed)
 
 
 def test_without_faults_nothing_is_elected_lost_or_unknown() -> None:
