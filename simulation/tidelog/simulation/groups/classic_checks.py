@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.broker.coordinator.classic_messages import JoinAnswer, SyncRequest
-from tidelog.broker.coordinator.committer import Committer
+from tidelog.broker.coordinator.classic_messages import JoinAnswer
 from tidelog.broker.coordinator.consumer_member import PartitionId
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.offsets import OffsetResult
@@ -120,9 +119,9 @@ class ClassicChecks:
         by_name = {names[member_id]: part for member_id, part in parts.items()}
         self._sent.setdefault(joined.generation, []).append(by_name)
 
-    def on_synced(self, request: SyncRequest, arrival: Arrival) -> None:
+    def on_synced(self, generation: int, arrival: Arrival) -> None:
         """A sync is answered."""
-        self._check_right("was assigned to", request.generation, arrival, I24)
+        self._check_right("was assigned to", generation, arrival, I24)
 
     def on_heartbeat(self, generation: int, arrival: Arrival) -> None:
         """A heartbeat is answered."""
@@ -154,11 +153,11 @@ class ClassicChecks:
     # Offsets
 
     def on_committed(
-        self, by: Committer, arrival: Arrival, partition: PartitionId, offset: int
+        self, generation: int, arrival: Arrival, partition: PartitionId, offset: int
     ) -> None:
         """A commit is taken."""
         self._count("classic_commits")
-        self._check_right("committed", by.epoch, arrival, I25)
+        self._check_right("committed", generation, arrival, I25)
         self._acknowledged[partition] = max(offset, self._acknowledged.get(partition, offset))
 
     def on_fetched(self, results: Sequence[OffsetResult], acknowledged: Acknowledged) -> None:
@@ -166,9 +165,10 @@ class ClassicChecks:
         for one in results:
             partition = one.partition.topic_id, one.partition.partition
             expected = acknowledged.get(partition)
-            if partition not in self._acknowledged:
+            if expected is None or partition not in self._acknowledged:
                 continue  # it expired meanwhile
-            if expected is not None and one.error is None and one.committed.offset < expected:
+            expected = min(expected, self._acknowledged[partition])  # a late commit was taken
+            if one.error is None and one.committed.offset < expected:
                 what = f"{one.partition.topic}-{one.partition.partition}, group {CLASSIC_GROUP}"
                 self._report(
                     I25, f"{what}: {one.committed.offset} was found, {expected} acknowledged"

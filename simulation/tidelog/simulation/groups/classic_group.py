@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from tidelog.broker.coordinator.classic_group import State
 from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
@@ -11,26 +12,33 @@ from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.chaos.faults.drawer import Span
 from tidelog.core.chance import SeededRandom, one_of
 from tidelog.simulation.cluster.simulation import ClusterSimulation
+from tidelog.simulation.engine.network import Host
 from tidelog.simulation.groups.classic_checks import ClassicChecks
-from tidelog.simulation.groups.classic_member import (
-    COMMIT,
-    HEARTBEAT,
-    JOIN,
-    LEAVE,
-    SYNC,
-    ClassicMember,
-)
+from tidelog.simulation.groups.classic_member import ClassicMember
+from tidelog.simulation.groups.classic_port import MemberPorts
 from tidelog.simulation.groups.coordinator_nodes import coordinator_node
-from tidelog.simulation.groups.plain_calls import PlainCalls
-from tidelog.simulation.groups.simulation_config import CLASSIC_GROUP, FIRST, ClassicTimes
+from tidelog.simulation.groups.simulation_config import CLASSIC_GROUP, ClassicTimes
 
 GAP_S = Span(0.2, 2.0)
 SILENT_SESSIONS = Span(0.05, 1.7)
-LATE_S = Span(0.1, 5.0)
-HELD_MAX = 3
 POLLS, POLL_S = 200, 0.05
-STATIC_MEMBERS = 1
-"""Members with an instance id: the first ones."""
+
+
+class ClassicWays(Protocol):
+    """A suite's ways of the members: to their coordinator, and with what they are assigned."""
+
+    topic: str
+    """Topic that the group reads."""
+    static_members: int
+    """Members with an instance id: the first ones."""
+
+    def begin(
+        self, group: ClassicGroup, host: Host, random: SeededRandom, *, is_static: bool
+    ) -> MemberPorts:
+        """Those of a new process."""
+
+    async def be_late(self, group: ClassicGroup, place: int, member: ClassicMember) -> None:
+        """Have requests of a member arrive late."""
 
 
 class ClassicGroup:
@@ -44,30 +52,32 @@ class ClassicGroup:
         random: SeededRandom,
         *,
         shards: Callable[[], Iterator[GroupShard]],
+        ways: ClassicWays,
     ) -> None:
         """Begin; `shards` gives those of the newest coordinators."""
         self.members: list[ClassicMember | None] = [None] * times.members
-        self._base = base
+        self.base = base
+        self._ways = ways
         self._times = times
         self.checks = checks
         self._random = random
         self._shards = shards
         self._starts = 0
 
+    def coordinator(self) -> int | None:
+        """Node that leads the group's partition, by the newest image."""
+        return coordinator_node(self.base.image, CLASSIC_GROUP)
+
     # See `ClassicCluster`
 
-    def classic_coordinator(self) -> int | None:
+    def partition_ids(self) -> tuple[bytes, int]:
         """See `ClassicCluster`."""
-        return coordinator_node(self._base.image, CLASSIC_GROUP)
-
-    def partition_ids(self, topic: str) -> tuple[bytes, int]:
-        """See `ClassicCluster`."""
-        found = self._base.image.topics.get(topic)
+        found = self.base.image.topics.get(self._ways.topic)
         return (b"", 0) if found is None else (found.topic_id, len(found.partitions))
 
     def note(self, who: str, what: str) -> None:
         """See `ClassicCluster`."""
-        self._base.note(who, what)
+        self.base.note(who, what)
 
     # Members
 
@@ -84,27 +94,29 @@ class ClassicGroup:
     def _start(self, place: int) -> None:
         self._starts += 1
         name = f"classic-{place}.{self._starts}"
-        host, _ = self._base.cluster.new_client_process(name)
-        self._base.client_processes.append(name)
-        self._base.note(name, "starts")
+        host, _ = self.base.cluster.new_client_process(name)
+        self.base.client_processes.append(name)
+        self.base.note(name, "starts")
+        random = self._random.fork(name)
+        is_static = place < self._ways.static_members
         self.members[place] = ClassicMember(
             name,
-            f"mooring-{place}" if place < STATIC_MEMBERS else None,
+            f"mooring-{place}" if is_static else None,
             host,
-            PlainCalls(self._base.cluster, host),
+            self._ways.begin(self, host, random, is_static=is_static),
             self,
             self.checks,
             self._times,
-            self._random.fork(name),
+            random,
         )
 
     def _end(self, place: int) -> None:
         member = self.members[place]
         if member is not None:
             self.members[place] = None
-            self._base.note(member.name, "ends")
-            self._base.client_processes.remove(member.name)
-            self._base.cluster.end_client_process(member.host)
+            self.base.note(member.name, "ends")
+            self.base.client_processes.remove(member.name)
+            self.base.cluster.end_client_process(member.host)
 
     # Faults
 
@@ -122,11 +134,11 @@ class ClassicGroup:
         self.start_all()
 
     async def _kill(self, place: int, member: ClassicMember) -> None:
-        self._count("classic_kill", member)
+        self.count_fault("classic_kill", member)
         self._end(place)
 
     async def _leave(self, place: int, member: ClassicMember) -> None:
-        self._count("classic_leave", member)
+        self.count_fault("classic_leave", member)
         member.is_leaving = True
         for _ in range(POLLS):
             await asyncio.sleep(POLL_S)  # the member's loop is another one
@@ -136,31 +148,16 @@ class ClassicGroup:
 
     async def _pause(self, place: int, member: ClassicMember) -> None:
         del place
-        self._count("classic_pause", member)
+        self.count_fault("classic_pause", member)
         member.host.loop.pause()
         sessions = SILENT_SESSIONS.draw(self._random)
         await asyncio.sleep(sessions * self._times.session_timeout_ms / 1000)
         member.host.loop.resume()
 
     async def _be_late(self, place: int, member: ClassicMember) -> None:
-        """Calls of the member arrive when it has given them up, or in a later generation."""
-        name = one_of(self._random, (JOIN, SYNC, SYNC, HEARTBEAT, COMMIT, LEAVE))
-        self._count("classic_late", member, name)
-        network = self._base.cluster.network
-        most = 1 if name == COMMIT else self._random.randrange(1, HELD_MAX + 1)
-        late = network.hold_calls(member.name, name, most=most)
-        if name == SYNC:  # members sync when others come and go
-            await self._replace_other(place, lambda: late.count > 0)
-        else:
-            await asyncio.sleep(LATE_S.draw(self._random))
-        if late.count and name in (SYNC, HEARTBEAT, COMMIT):
-            before = 0 if member.joined is None else member.joined.generation
-            await self._replace_other(place, lambda: member.is_beyond(before))
-            if name == COMMIT and not member.is_beyond(before):
-                return  # commits of one generation have no order at the coordinator: it is lost
-        network.deliver_late(late)
+        await self._ways.be_late(self, place, member)
 
-    async def _replace_other(self, place: int, is_enough: Callable[[], bool]) -> None:
+    async def replace_other(self, place: int, is_enough: Callable[[], bool]) -> None:
         """Put another process in the place of another member, and wait for what follows."""
         member, other = self.members[place], (place + 1) % len(self.members)
         self._end(other)
@@ -170,9 +167,10 @@ class ClassicGroup:
             if is_enough() or member is None or member.host.loop.is_dead:
                 return
 
-    def _count(self, kind: str, member: ClassicMember, what: str = "") -> None:
-        self._base.findings.faults[kind] += 1
-        self._base.note("fault", f"{kind} {member.name} {what}".rstrip())
+    def count_fault(self, kind: str, member: ClassicMember, what: str = "") -> None:
+        """Note what strikes a member."""
+        self.base.findings.faults[kind] += 1
+        self.base.note("fault", f"{kind} {member.name} {what}".rstrip())
 
     # Rest
 
@@ -201,7 +199,7 @@ class ClassicGroup:
                 yield f"{member.name} is of generation {member.joined.generation}"
             else:
                 owned += member.owned
-        _, count = self.partition_ids(FIRST)
+        _, count = self.partition_ids()
         if len(owned) != len(set(owned)) or not set(owned) <= set(range(count)):
             yield f"the classic group owns {sorted(owned)} of {count} partitions"
 

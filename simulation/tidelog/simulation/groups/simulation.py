@@ -19,6 +19,7 @@ from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.groups.call_notes import describe_call
 from tidelog.simulation.groups.classic_checks import ClassicChecks
 from tidelog.simulation.groups.classic_group import ClassicGroup
+from tidelog.simulation.groups.classic_plain import PlainWays
 from tidelog.simulation.groups.commits import CommitChecks
 from tidelog.simulation.groups.coordinator_checks import (
     CoordinatorChecks,
@@ -98,12 +99,14 @@ class GroupsSimulation:
         self.classic: ClassicGroup | None = None
         """None: the seed has no group of the classic protocol."""
         if config.classic is not None:
+            random = self.random.fork("classic")
             self.classic = ClassicGroup(
                 self.base,
                 config.classic,
                 ClassicChecks(report, count),
-                self.random.fork("classic"),
+                random,
                 shards=self.coordinators.newest,
+                ways=PlainWays(random),
             )
         self._starts = 0
         self._by_loop: dict[object, MemberProcess] = {}

@@ -11,13 +11,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
-from tidelog.chaos.node_inside import broker_of, held_by, log_of
+from tidelog.chaos.node_inside import broker_of
 from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.client import Admin, Producer
 from tidelog.client.errors import TidelogError
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.simulation import ClusterSimulation
 from tidelog.simulation.groups.handouts import Place
+from tidelog.simulation.groups.log_ends import high_watermark
 from tidelog.v1 import common_pb2
 
 RETRY_S = 0.2
@@ -115,16 +116,10 @@ class Traffic:
         """Yield the high watermark of each partition of the present incarnations."""
         for name, topic in self.topics.items():
             for number in range(topic.partitions):
-                yield Place(name, topic.incarnation, number), self._high_watermark(name, number)
-
-    def _high_watermark(self, name: str, number: int) -> int:
-        found = self._base.image.partition(name, number)
-        if found is None or found.leader_id is None:
-            return 0
-        node = self._base.machine(found.leader_id).node
-        hosted = None if node is None else held_by(node).get((name, number))
-        log = None if hosted is None else log_of(hosted)
-        return 0 if log is None else log.high_watermark
+                yield (
+                    Place(name, topic.incarnation, number),
+                    high_watermark(self._base, name, number),
+                )
 
     # Admin
 
