@@ -22,7 +22,7 @@ pytestmark = pytest.mark.sim
 
 SEEDS = 20
 CHEAP_SEED = 6
-"""A storm of few steps, for tests of what any seed would show."""
+"""A storm of few steps with a group, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("wire_regressions.txt")
 
 
@@ -55,6 +55,16 @@ def test_without_faults_nothing_is_elected_lost_or_unknown() -> None:
     assert result.counts["acknowledged"] == result.acknowledged == result.counts["read"]
 
 
+def test_without_faults_a_group_reads_all_and_its_first_generation_lasts() -> None:
+    result = run_seed(CHEAP_SEED, has_faults=False)
+
+    assert result.violation is None
+    assert not result.faults
+    assert result.coverage["classic_handed_out"] > 50
+    assert result.coverage["classic_commits"] > 0
+    assert not any(result.coverage[name] for name in ("elections", "error_25", "error_27"))
+
+
 def test_a_seed_is_the_same_run_in_every_process() -> None:
     assert_same_run_in_every_process("wire", range(CHEAP_SEED, CHEAP_SEED + 1))
 
@@ -64,5 +74,5 @@ def test_command_ends_with_the_sums() -> None:
 
 
 def test_replay_tells_faults_elections_and_sends() -> None:
-    words = "fault     ", "leading partition=steady-0", "producer-1.0.1"
+    words = "fault     ", "leading partition=steady-0", "producer-1.0.1", "generation 1 assigned"
     assert_replay_tells("wire", CHEAP_SEED, *words)

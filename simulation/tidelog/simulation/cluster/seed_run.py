@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Protocol
 
 from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
@@ -34,6 +36,22 @@ CALM_S_MAX = 40.0
 """I29: what must have come to rest by then (sessions, elections, retries, a client's patience)."""
 LOOK_EVERY_S = 0.2
 VIOLATIONS_NOTED_MAX = 10
+
+
+class Guest(Protocol):
+    """Clients of a suite's own, beside the workload's."""
+
+    def begin(self) -> None:
+        """Start: the topics are there."""
+
+    async def strike_until(self, is_over: Callable[[], bool]) -> None:
+        """Strike the clients, beside the storm; return when that is over and all of them run."""
+
+    def find_restless(self) -> Iterator[str]:
+        """Yield what has not come to rest."""
+
+    async def at_rest(self) -> None:
+        """Judge, when everything is read."""
 
 
 def run_seed(
@@ -77,11 +95,12 @@ def play(
     *,
     choice: str,
     coverage: Sequence[str],
+    guest: Guest | None = None,
 ) -> SeedResult:
     """Run the story of a scenario, the random storm, or ("") no faults, over a new simulation."""
     findings = simulation.findings
     scenario = SCENARIOS.get(choice)
-    story = _Story(simulation, workload, random, choice=choice)
+    story = _Story(simulation, workload, random, choice=choice, guest=guest)
     with nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
             simulation.cluster.run(story.run())
@@ -122,8 +141,10 @@ class _Story:
         random: SeededRandom,
         *,
         choice: str,
+        guest: Guest | None,
     ) -> None:
         self._simulation = simulation
+        self._guest = guest
         self._workload = workload
         self._scenario = SCENARIOS.get(choice)
         actions = FaultActions(simulation, random.fork("strikes"))
@@ -144,6 +165,8 @@ class _Story:
         watching = asyncio.create_task(simulation.watch(), name="watch")
         await self._workload.begin()
         if await self._comes_to_rest(READY_S_MAX, "topics"):
+            if self._guest is not None:
+                self._guest.begin()
             await self._strike()
             await self._calm_down()
         watching.cancel()
@@ -159,14 +182,21 @@ class _Story:
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")
         if self._scenario is None:
-            await self._faults.strike_until(
-                self._simulation.now_s + self._simulation.config.storm_s
-            )
+            await self._storm(self._simulation.now_s + self._simulation.config.storm_s)
         await self._faults.heal()
         self._simulation.timeline.note("fault", "all is healed")
         await asyncio.sleep(AFTERMATH_S)
         self._workload.is_churn_over = True
         await churning
+
+    async def _storm(self, end_s: float) -> None:
+        if self._guest is None:
+            await self._faults.strike_until(end_s)
+            return
+        is_over = partial(self._simulation.is_storm_over, end_s)
+        striking = asyncio.create_task(self._guest.strike_until(is_over), name="guest")
+        await self._faults.strike_until(end_s)
+        await striking
 
     async def _calm_down(self) -> None:
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
@@ -181,6 +211,8 @@ class _Story:
             self._simulation.findings.report("I29", f"final reads: {error!r}")
         else:
             self._simulation.invariants.at_quiet()
+            if self._guest is not None:
+                await self._guest.at_rest()
 
     async def _comes_to_rest(self, within_s: float, invariant: str) -> bool:
         """Wait for it; a report when it takes too long."""
@@ -202,3 +234,5 @@ class _Story:
     def _unended(self, invariant: str) -> Iterator[str]:
         if invariant == "I29":
             yield from self._workload.find_unfinished()
+            if self._guest is not None:
+                yield from self._guest.find_restless()

@@ -41,6 +41,8 @@ class ClusterSimulationConfig:
     groups: GroupConfig = field(default_factory=GroupConfig)
     group: GroupPlan | None = None
     """The story's consumer group."""
+    internal_topics: tuple[TopicPlan, ...] = ()
+    """Topics that the product creates by itself."""
 
     @property
     def node_ids(self) -> tuple[int, ...]:
@@ -49,7 +51,7 @@ class ClusterSimulationConfig:
 
     def plan(self, topic: str) -> TopicPlan:
         """Plan of the topic of this name."""
-        return next(plan for plan in self.topics if plan.name == topic)
+        return next(one for one in (*self.topics, *self.internal_topics) if one.name == topic)
 
     def configure(self, config: NodeConfig) -> NodeConfig:
         """A node's settings. Topics are created by who means to, never by a producer's retry."""

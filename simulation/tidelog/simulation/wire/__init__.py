@@ -9,6 +9,10 @@ wire_producer, partition_queue ◆   a producer: numbers, requests in flight, wh
 wire_reader    a consumer: positions, leader epochs
 answers ◆, versions ◆              errors as Kafka's clients take them; versions that are spoken
 wire_clients   who makes them for the workload
+wire_group     the classic group of some seeds, of the groups suite's members; what holds at rest
+group_frames ◆, group_calls     a member's requests and answers as messages, and its connection
+group_reading  what members hand out
+group_tap      members' requests and answers, for the groups suite's checks
 leader_claims  what must hold of what brokers tell of leaders
 server_tap     requests and answers, for the cluster suite's invariants
 """

@@ -19,5 +19,11 @@ COVERAGE = (
     "error_6",
     "error_74",
     "error_75",
+    "classic_generations",
+    "classic_commits",
+    "classic_handed_out",
+    "error_16",
+    "error_25",
+    "error_27",
 )
-"""`error_N`: answers to readers with that error of Kafka's."""
+"""`error_N`: answers to readers and members with that error of Kafka's."""

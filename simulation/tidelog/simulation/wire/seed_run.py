@@ -17,6 +17,7 @@ from tidelog.simulation.suites.findings import Findings, SeedResult
 from tidelog.simulation.wire.coverage import COVERAGE
 from tidelog.simulation.wire.server_tap import ServerTap
 from tidelog.simulation.wire.wire_clients import WireClients, listeners
+from tidelog.simulation.wire.wire_group import WireGroup, draw_group
 
 ACKS_0_PROBABILITY = 0.4
 """Share of the seeds whose last producer, with acks 1, has acks 0 instead."""
@@ -35,10 +36,12 @@ def run_seed(
 ) -> SeedResult:
     """Run a storm under `seed`: see `cluster.seed_run.run_seed`.
 
-    In the control nobody asks for less than a batch, or for no acknowledgement.
+    In the control nobody asks for less than a batch, or for no acknowledgement, and each seed has a
+    group.
     """
     random = SeededRandom(seed).fork("wire")
     config = _draw(random.fork("config"), has_faults=has_faults)
+    config, times = draw_group(random.fork("group"), config, is_certain=not has_faults)
     config = replace(config, raft=replace(config.raft, engine=engine))
     findings = Findings()
     tap = ServerTap(lambda: simulation.cluster.network.tap, findings.report)
@@ -50,6 +53,10 @@ def run_seed(
         options=NodeOptions(listeners=listeners, on_built=tap.install),
     )
     clients = WireClients(simulation, random.fork("clients"), has_limits=has_faults)
+    group: WireGroup | None = None
+    if times is not None:
+        group = clients.group(times)
+        tap.of_group = group.tap
     workload = Workload(simulation, random.fork("workload"), clients)
     return play(
         simulation,
@@ -57,6 +64,7 @@ def run_seed(
         random,
         choice=choice if has_faults else "",
         coverage=COVERAGE,
+        guest=group,
     )
 
 

@@ -27,6 +27,8 @@ from tidelog.net.call import Call
 from tidelog.node.kafka_apis.table import FETCH, LIST_OFFSETS, PRODUCE
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.engine.network import Host
+from tidelog.simulation.wire.group_tap import JUDGED as JUDGED_OF_GROUPS
+from tidelog.simulation.wire.group_tap import GroupTap
 from tidelog.simulation.wire.leader_claims import BAD_ANSWER
 from tidelog.v1 import common_pb2, data_pb2
 
@@ -53,6 +55,8 @@ class ServerTap:
     def __init__(self, tap: Callable[[], Tap | None], report: Report) -> None:
         self._tap = tap
         self._report = report
+        self.of_group: GroupTap | None = None
+        """For requests of the group's members; None: the seed has no group."""
 
     def install(self, machine: Machine) -> None:
         """Wrap the handler of a node before it has a connection."""
@@ -88,6 +92,14 @@ class _TappedHandler:
 
     async def __call__(self, request: Request, call: Call) -> Sequence[Buffer] | None:
         key, version = request.header.api_key, request.header.api_version
+        group = self._tap.of_group
+        if group is not None and key in JUDGED_OF_GROUPS:
+            try:
+                return await group.serve(
+                    self._machine, request, lambda: self._handler(request, call)
+                )
+            except KafkaMessageError as error:
+                self._tap.on_bad_answer(f"{self._machine.name}: API {key}: {error}")
         if key not in JUDGED:
             return await self._handler(request, call)
         asked, _ = request_class(key).decode_prefix(bytes(request.body), version)

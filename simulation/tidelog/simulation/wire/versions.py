@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tidelog.core.chance import SeededRandom, one_of
 
@@ -23,6 +24,8 @@ class Versions:
     metadata: int
     init_producer_id: int
     leader_epochs: int
+    of_groups: Mapping[int, int] = field(default_factory=dict)
+    """Those of the APIs of groups, of a client that is a member."""
 
     @property
     def by_key(self) -> dict[int, int]:
@@ -34,6 +37,7 @@ class Versions:
             3: self.metadata,
             22: self.init_producer_id,
             23: self.leader_epochs,
+            **self.of_groups,
         }
 
     @property

@@ -117,7 +117,7 @@ class WireClient:
             *self.map.addresses.values(),
             *self._bootstrap,
         ]
-        return await self._link(one_of(self._random, addresses))
+        return await self.link_to(one_of(self._random, addresses))
 
     # Connections
 
@@ -126,14 +126,15 @@ class WireClient:
         address = self.map.addresses.get(node_id)
         if address is None:
             raise UnreachableError(f"broker {node_id} has no address")
-        return await self._link(address)
+        return await self.link_to(address)
 
     async def any_call(self, request: Message, version: int, kind: type[M]) -> M:
         """Call any broker. Raises `UnreachableError`, `CallFailedError`."""
         link = await self._any_link()
         return await link.call(request, version, kind, timeout_s=self.timeout_s)
 
-    async def _link(self, address: str) -> Link:
+    async def link_to(self, address: str) -> Link:
+        """The connection to a listener. Raises `UnreachableError`, `CallFailedError`."""
         async with self._locks.setdefault(address, asyncio.Lock()):
             known = self._links.get(address)
             if known is not None and known.is_open:

@@ -6,9 +6,11 @@ from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.net.listeners import CLIENT, KAFKA, Listener, one_listener
 from tidelog.simulation.cluster.simulation import ClusterSimulation
+from tidelog.simulation.groups.simulation_config import ClassicTimes
 from tidelog.simulation.wire.leader_claims import ClaimChecks
 from tidelog.simulation.wire.versions import draw_versions
 from tidelog.simulation.wire.wire_client import WireClient
+from tidelog.simulation.wire.wire_group import WireGroup
 from tidelog.simulation.wire.wire_producer import WireProducer
 from tidelog.simulation.wire.wire_reader import WireReader
 
@@ -33,6 +35,7 @@ class WireClients:
         self._simulation = simulation
         self._random = random
         self._made = 0
+        self._bootstrap = [f"node-{one}:{KAFKA_PORT}" for one in simulation.config.broker_ids]
         self.checks = ClaimChecks(simulation.findings.report, simulation.count_event)
 
     def producer(self, plan: ProducerPlan) -> WireProducer:
@@ -46,16 +49,20 @@ class WireClients:
         client, random = self._client(name, topic.name)
         return WireReader(client, random, is_lossy=topic.is_lossy, has_limits=self._has_limits)
 
+    def group(self, times: ClassicTimes) -> WireGroup:
+        """Make the members of a group."""
+        random = self._random.fork("group")
+        return WireGroup(self._simulation, times, self.checks, random, bootstrap=self._bootstrap)
+
     def _client(self, name: str, topic: str) -> tuple[WireClient, SeededRandom]:
         self._made += 1
         random = self._random.fork(f"{name}-{self._made}")
         self._simulation.client_ports(name)
-        bootstrap = [f"node-{one}:{KAFKA_PORT}" for one in self._simulation.config.broker_ids]
         client = WireClient(
             name,
             topic,
             self._simulation.dialer(name),
-            bootstrap,
+            self._bootstrap,
             draw_versions(random, needs_ids=topic == CHURNED),
             self.checks,
             random,

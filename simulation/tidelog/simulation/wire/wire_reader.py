@@ -46,6 +46,7 @@ from tidelog.simulation.wire.wire_producer import UNEXPECTED
 from tidelog.v1 import common_pb2
 
 LATEST = -1
+NO_EPOCH = -1
 BATCH_BYTES = 20_000
 """More than any batch of these producers has."""
 REPLICA_NOT_AVAILABLE = 9
@@ -62,7 +63,7 @@ class Position:
     """Position of a reader in a partition."""
 
     offset: int = 0
-    last_epoch: int = -1
+    last_epoch: int = NO_EPOCH
     """Leader epoch of the last record that was read."""
     confirmed_epoch: int = -1
     """Newest leader epoch in which the position is known to be in the log."""
@@ -121,9 +122,15 @@ class WireReader:
         """Read these partitions, from their beginning."""
         self._positions = {number: Position() for _, number in partitions}
 
-    def seek(self, partition: tuple[str, int], offset: int, /) -> None:
-        """Read on from an offset."""
-        self._positions[partition[1]] = Position(offset)
+    def seek(
+        self, partition: tuple[str, int], offset: int, /, *, last_epoch: int = NO_EPOCH
+    ) -> None:
+        """Read on from an offset; `last_epoch` is that of the record before, where it is known."""
+        self._positions[partition[1]] = Position(offset, last_epoch)
+
+    def last_epoch(self, partition: int) -> int:
+        """Leader epoch of the last record that was read."""
+        return self._positions[partition].last_epoch
 
     async def getmany(self, *, timeout_ms: int, max_records: int) -> Sequence[Record]:
         """Fetch once from each leader. Raises `OffsetOutOfRangeError`; others are tried again."""
@@ -168,6 +175,9 @@ class WireReader:
         if leader is None or not self._is_of_this_topic():
             return False
         position = self._positions[partition]
+        if leader.epoch < position.last_epoch:  # who led before has not what was read (KIP-320)
+            await self._client.refresh()
+            return False
         if position.last_epoch < 0 or position.confirmed_epoch >= leader.epoch:
             return True
         return await self._confirm(partition, position, leader)
