@@ -4,7 +4,7 @@
     raft, raft_*             mutants of the Raft suite
     cluster, cluster_*       mutants of the cluster suite
     groups, groups_*         mutants of the groups suite
-    wire                     mutants of the wire suite
+    wire, wire_groups        mutants of the wire suite
     hunt                     seeds until a mutant is caught
     on_sockets, socket_hunt  mutants in real processes, and the scenario that must notice each
 

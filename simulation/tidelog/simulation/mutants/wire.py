@@ -22,6 +22,7 @@ from tidelog.node.kafka_apis.error_codes import Place, kafka_code
 from tidelog.node.kafka_apis.fetch import FetchHandler
 from tidelog.node.kafka_apis.metadata import MetadataHandler, _Form, _Made, _topic
 from tidelog.node.kafka_apis.produce import ProduceHandler
+from tidelog.simulation.mutants import wire_groups
 from tidelog.simulation.mutants.mutant import Mutant, replaces
 from tidelog.v1 import common_pb2
 
@@ -171,7 +172,9 @@ def _names_of(handler: Any, image: Any) -> dict[bytes, str]:
 
 
 ALL: dict[str, Mutant] = {
-    mutant.name: mutant for mutant in list(globals().values()) if isinstance(mutant, Mutant)
+    mutant.name: mutant
+    for mutant in [*globals().values(), *vars(wire_groups).values()]
+    if isinstance(mutant, Mutant)
 }
 
 UNSEEN = frozenset({"frame_limit_after_allocation"})
