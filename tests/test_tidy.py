@@ -99,6 +99,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "socket": _SOCKETS,
     "pyspark": ("spark/*", "demo/*"),
     "toxiproxy": ("chaos/*",),
+    "aiokafka": ("chaos/tidelog/chaos/kafka_clients/*",),
     "click": ("cli/*",),
     "rich": ("cli/*", "benchmarks/*", "demo/*"),
 }

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tidelog.chaos.scenarios.catalogue import SCENARIOS
+from tidelog.chaos.story.scenario import KAFKA_CLIENT
 from tidelog.cli.chaos import SMOKE_IDS, chaos
 from tidelog.cli.check import check
 
@@ -43,6 +45,12 @@ def test_every_scenario_is_listed_with_what_it_claims() -> None:
         (["run", "F39"], "runs in the simulation only"),
         (["run", "F01", "--duration", "0"], "--duration"),
         (["run", "F01", "--runs", "0"], "--runs"),
+        (["run", "F01", "--client", "http"], "--client"),
+        (
+            ["run", "F01", "F46", "--client", "kafka"],
+            "F46 cannot be run with kafka; these can: F01, F03",
+        ),
+        (["run", "all", "--client", "kafka"], "these can: F01, F03, F12, F40, F45, F53"),
         (["mutants", "--mutant", "unknown"], "unknown"),
     ],
 )
@@ -52,10 +60,13 @@ def test_wrong_usage_is_told_before_anything_starts(arguments: list[str], messag
     assert message in done.stderr
 
 
-def run_until_conclusive(scenario: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_until_conclusive(
+    scenario: str, folder: Path, *options: str
+) -> subprocess.CompletedProcess[str]:
     """Run a scenario; again for longer while a busy machine had the fault miss its moment."""
     for seconds in ("4", "16", "64"):
-        done = run("run", scenario, "--json", "--duration", seconds, "--report", str(folder))
+        usual = ("--json", "--duration", seconds, "--report", str(folder))
+        done = run("run", scenario, *usual, *options)
         if '"verdict": "inconclusive"' not in done.stdout:
             break
     return done
@@ -82,3 +93,25 @@ def test_nothing_acknowledged_is_lost(scenario: str, tmp_path: Path) -> None:
     checked = CliRunner().invoke(check, [str(folder / "history.jsonl"), "--json"])
     assert json.loads(checked.stdout)["verdict"] == "ok"
     assert not (folder / "nodes").exists()
+
+
+@pytest.mark.chaos
+def test_nothing_acknowledged_to_aiokafka_is_lost(tmp_path: Path) -> None:
+    """One story; `make prove` runs all that are told with it."""
+    done = run_until_conclusive("F01", tmp_path, "--client", "kafka")
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = json.loads(done.stdout)
+    assert line["acknowledged"] > 50
+    assert (line["lost"], line["duplicated"], line["reordered"]) == (0, 0, 0)
+    record = json.loads((tmp_path / "F01-1" / "record.json").read_text())
+    assert record["settings"]["clients"] == "kafka"
+    assert record["command"].endswith("--client kafka")
+    assert "aiokafka" not in done.stderr
+
+
+def test_prove_runs_every_story_that_is_told_with_aiokafka() -> None:
+    script = (Path(__file__).parents[2] / "tools" / "prove.sh").read_text()
+    (line,) = (one for one in script.splitlines() if "--client kafka" in one)
+    told = [key for key, one in SCENARIOS.items() if KAFKA_CLIENT in one.needs.clients]
+    assert told == ["F01", "F03", "F12", "F40", "F45", "F53"]
+    assert " ".join(told) in line

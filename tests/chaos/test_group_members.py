@@ -130,7 +130,7 @@ class ClosedTransport:
 
 async def test_a_task_leaves_in_order_and_is_no_process() -> None:
     transport = ClosedTransport()
-    member = TaskMember(cast("Any", EndlessMember()), cast("Any", transport))
+    member = TaskMember(cast("Any", EndlessMember()), transport.close)
     for fault in (member.pause, member.kill):
         with pytest.raises(UnsupportedFaultError, match="has_processes"):
             await fault()
@@ -142,7 +142,7 @@ async def test_a_task_leaves_in_order_and_is_no_process() -> None:
 
 
 async def test_a_task_that_ends_by_itself_says_why() -> None:
-    member = TaskMember(cast("Any", EndlessMember(ValueError("odd"))), cast("Any", None))
+    member = TaskMember(cast("Any", EndlessMember(ValueError("odd"))))
     await asyncio.sleep(0.1)
 
     assert member.end == "ValueError('odd')"

@@ -12,13 +12,14 @@ from tidelog.chaos.topology import CLIENTS, COMBINED, Link, Topology, node_name
 
 SEPARATE = Topology()
 GROUPS = Topology(client_groups=("near", "far"))
+KAFKA = Topology(client_groups=("near", "far"), has_kafka=True)
 
 
 def wiring_of(topology: Topology) -> Wiring:
     return Wiring(topology, "host", range(1, Wiring.ports_needed(topology) + 1))
 
 
-@pytest.mark.parametrize("topology", [SEPARATE, COMBINED, GROUPS])
+@pytest.mark.parametrize("topology", [SEPARATE, COMBINED, GROUPS, KAFKA])
 def test_every_pair_that_may_talk_has_a_link_of_its_own(topology: Topology) -> None:
     links = topology.links()
     assert len(set(links)) == len({link.name for link in links}) == len(links)
@@ -38,19 +39,22 @@ def test_nobody_has_a_link_to_itself(topology: Topology) -> None:
     assert not [link for link in topology.links() if link.source == node_name(link.target)]
 
 
-@pytest.mark.parametrize("topology", [SEPARATE, COMBINED, GROUPS])
+@pytest.mark.parametrize("topology", [SEPARATE, COMBINED, GROUPS, KAFKA])
 def test_every_listener_has_an_address_of_its_own(topology: Topology) -> None:
     wiring = wiring_of(topology)
     nodes = [wiring.address(node_id) for node_id in topology.node_ids]
-    everybody = [*nodes, *wiring.proxies().values()]
+    dialled = {at for _, _, at in wiring.iterate_proxies()} - set(nodes)
+    everybody = [*nodes, *dialled, *wiring.proxies().values()]
+    assert len(dialled) == len(topology.kafka_links())
     assert len(set(everybody)) == len(everybody) == Wiring.ports_needed(topology)
 
 
-@pytest.mark.parametrize("topology", [SEPARATE, COMBINED, GROUPS])
+@pytest.mark.parametrize("topology", [SEPARATE, COMBINED, GROUPS, KAFKA])
 def test_every_proxy_is_the_way_of_one_source_alone(topology: Topology) -> None:
     wiring = wiring_of(topology)
     sources = [*map(node_name, topology.node_ids), *topology.client_groups]
     taken = [proxy for source in sources for proxy in wiring.routes(source).values()]
+    taken += [proxy for group in topology.client_groups for proxy in wiring.kafka_bootstrap(group)]
     assert sorted(taken) == sorted(wiring.proxies().values())
 
 
@@ -89,3 +93,24 @@ def test_a_nodes_setup_survives_its_file() -> None:
 
 def test_clients_have_ways_to_brokers_only() -> None:
     assert {role for _, role in wiring_of(SEPARATE).routes(CLIENTS)} == {"broker"}
+
+
+def test_a_listener_of_kafkas_protocol_advertises_the_proxy_that_dials_it() -> None:
+    wiring = wiring_of(KAFKA)
+    dialled = {proxy: at for _, proxy, at in wiring.iterate_proxies()}
+    for node_id in KAFKA.broker_ids:
+        said = wiring.listeners(node_id)
+        grpc, *bound = said["listeners"].split(",")
+        assert grpc == wiring.address(node_id)
+        advertised = said["advertised.listeners"].split(",")
+        assert [one.partition("://")[0] for one in bound] == ["KAFKA_FAR", "KAFKA_NEAR"]
+        for at, proxy in zip(bound, advertised, strict=True):
+            name, _, address = proxy.partition("://")
+            assert at == f"{name}://{dialled[address]}"
+            assert address in wiring.kafka_bootstrap(name.removeprefix("KAFKA_").lower())
+
+
+def test_controllers_and_clusters_of_grpc_have_one_listener() -> None:
+    for topology, node_id in ((KAFKA, 1), (GROUPS, 4)):
+        wiring = wiring_of(topology)
+        assert wiring.listeners(node_id) == {"listeners": wiring.address(node_id)}

@@ -1,8 +1,8 @@
 """Topology of a cluster behind proxies: nodes, directed links, one proxy a link. Pure.
 
     clients ──▶ brokers ◀──▶ brokers        a link is source ▶ target, by the target's role:
-                   │  ▲                     broker, controller or raft
-                   ▼  │
+                   │  ▲                     broker, controller or raft; kafka: a broker, by
+                   ▼  │                     clients of Kafka's protocol
                 controllers ◀──▶ controllers (raft, and forwarded calls)
 
 A link carries connections its source opened; data flows both ways on them. What `a` says to `b` is
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from typing import Literal
 
-Role = Literal["broker", "controller", "raft"]
+Role = Literal["broker", "controller", "raft", "kafka"]
 Direction = Literal["upstream", "downstream"]
 
 CLIENTS = "clients"
@@ -52,6 +52,8 @@ class Topology:
     controller_ids: tuple[int, ...] = (1, 2, 3)
     broker_ids: tuple[int, ...] = (4, 5, 6)
     client_groups: tuple[str, ...] = (CLIENTS,)
+    has_kafka: bool = False
+    """Clients' groups have links to listeners of Kafka's protocol, too."""
 
     @property
     def node_ids(self) -> tuple[int, ...]:
@@ -65,7 +67,18 @@ class Topology:
 
     def links(self) -> list[Link]:
         """Every directed link, in order."""
-        return sorted(chain(self._to_brokers(), self._to_controllers()))
+        return sorted(chain(self._to_brokers(), self._to_controllers(), self.kafka_links()))
+
+    def kafka_links(self) -> list[Link]:
+        """Those of clients of Kafka's protocol, in order; each has a listener of its own.
+
+        Such a client dials what a broker advertises, so that only a listener per group of clients
+        leads each group to proxies of its own.
+        """
+        if not self.has_kafka:
+            return []
+        ways = product(sorted(self.client_groups), self.broker_ids)
+        return [Link(group, broker_id, "kafka") for group, broker_id in ways]
 
     def _to_brokers(self) -> Iterator[Link]:
         # Controllers look whether a broker they are told of still answers (decision 0014).

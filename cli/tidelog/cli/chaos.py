@@ -21,7 +21,7 @@ from tidelog.chaos.scenarios.catalogue import id_of, runnable_on
 from tidelog.chaos.sockets import ledger as ledgers
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.summary import summary
-from tidelog.chaos.story.scenario import SOCKETS
+from tidelog.chaos.story.scenario import CLIENT_KINDS, GRPC_CLIENT, SOCKETS
 from tidelog.cli.chaos_output import Folder, Progress
 from tidelog.cli.units import Seconds
 from tidelog.core.provenance import checked_out_commit
@@ -110,6 +110,13 @@ def list_scenarios(*, is_json: bool) -> None:
     show_default=True,
     help="The controllers' implementation of Raft.",
 )
+@click.option(
+    "--client",
+    type=click.Choice(CLIENT_KINDS),
+    default=GRPC_CLIENT,
+    show_default=True,
+    help="Clients: Tidelog's own by gRPC, or aiokafka by Kafka's protocol.",
+)
 @click.option("--json", "is_json", is_flag=True, help="Print only the JSON summary.")
 @click.option(
     "--report",
@@ -131,6 +138,7 @@ def run(
     is_full: bool,
     is_combined: bool,
     engine: str,
+    client: str,
     is_json: bool,
     folder: Path | None,
     ledger: Path | None,
@@ -140,14 +148,18 @@ def run(
     Each starts nodes of its own. The last line is a JSON summary. The exit code is 0 only when the
     verdict is ok, and 1 for a violation or when a fault had no observed effect (inconclusive).
     """
+    ids = list(dict.fromkeys(key for keys in scenarios for key in keys))
+    _refuse_other_clients(ids, client)
     usual = RunPlan(
-        "", seed, load_s=duration_s, is_full=is_full, is_combined=is_combined, engine=engine
+        "",
+        seed,
+        load_s=duration_s,
+        is_full=is_full,
+        is_combined=is_combined,
+        engine=engine,
+        client=client,
     )
-    plans = [
-        replace(usual, scenario_id=key, seed=seed + n)
-        for key in dict.fromkeys(key for keys in scenarios for key in keys)
-        for n in range(runs)
-    ]
+    plans = [replace(usual, scenario_id=key, seed=seed + n) for key in ids for n in range(runs)]
     reports = Folder(folder or _new_folder())
     progress = Progress(len(plans), is_silent=is_json)
     commit = checked_out_commit()
@@ -201,6 +213,17 @@ def mutants(
     progress.end(reports.path)
     click.echo(json.dumps({"mutants": [one.summary() for one in hunted]}))
     sys.exit(0 if all(one.is_caught for one in hunted) else 1)
+
+
+def _refuse_other_clients(ids: Sequence[str], client: str) -> None:
+    """Raise a usage error if some scenario is not run with these clients."""
+    able = [key for key, one in runnable_on(SOCKETS).items() if client in one.needs.clients]
+    refused = [key for key in ids if key not in able]
+    if refused:
+        raise click.BadParameter(
+            f"{', '.join(refused)} cannot be run with {client}; these can: {', '.join(able)}",
+            param_hint="--client",
+        )
 
 
 async def _run_all(

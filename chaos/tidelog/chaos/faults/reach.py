@@ -14,7 +14,7 @@ from tidelog.chaos.story.cluster_port import Path, Side
 from tidelog.chaos.story.paths import between, words_for
 from tidelog.chaos.topology import Direction, Link, Role, node_name
 
-EVERY_ROLE: frozenset[Role] = frozenset({"broker", "controller", "raft"})
+EVERY_ROLE: frozenset[Role] = frozenset({"broker", "controller", "raft", "kafka"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
+from tidelog.chaos.story.scenario import EVERY_CLIENT, SIM_ONLY, Needs, scenario
 from tidelog.chaos.story.scenario_run import ScenarioRun
 
 ELECTIONS = 5
 WRITTEN_ALONE_MIN = 3
 
 
-@scenario("F12")
+@scenario("F12", Needs(clients=EVERY_CLIENT))
 async def log_truncation(run: ScenarioRun) -> None:
     """An isolated leader with a tail nobody has returns, alive or dead: only the tail goes."""
     for is_killed in (False, True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from tidelog.chaos.story.group_run import GroupRun
-from tidelog.chaos.story.scenario import Needs, scenario
+from tidelog.chaos.story.scenario import EVERY_CLIENT, Needs, scenario
 from tidelog.chaos.story.scenario_run import ON_THE_WAY_S, ScenarioRun
 from tidelog.chaos.topology import MEMBERS
 from tidelog.chaos.workloads.group_looks import LateCommit
@@ -40,7 +40,7 @@ REFUSED_LATE = frozenset(
 """Codes by which a coordinator refuses a commit under an epoch that is over."""
 
 
-@scenario("F45", Needs(group=GroupPlan(letting_go_s=LETTING_GO_S)))
+@scenario("F45", Needs(group=GroupPlan(letting_go_s=LETTING_GO_S), clients=EVERY_CLIENT))
 async def coordinator_killed(run: ScenarioRun) -> None:
     """A group's coordinator is killed amid a rebalance: the next one ends it, commits stay."""
     group = GroupRun(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
+from tidelog.chaos.story.scenario import EVERY_CLIENT, SIM_ONLY, Needs, scenario
 from tidelog.chaos.story.scenario_run import Counts, ScenarioRun
 from tidelog.history.history import History
 from tidelog.v1 import common_pb2
@@ -14,7 +14,7 @@ PAUSED_S = 10.0
 COMMITTED_ALONE_MIN = 5
 
 
-@scenario("F01", Needs(has_separate_controllers=False))
+@scenario("F01", Needs(has_separate_controllers=False, clients=EVERY_CLIENT))
 async def leader_killed(run: ScenarioRun) -> None:
     """The leader is killed under load, thrice: another leads soon, and writes go on."""
     for _ in range(KILLS):
@@ -40,7 +40,7 @@ async def leader_stopped(run: ScenarioRun) -> None:
     await run.in_sync()
 
 
-@scenario("F03", Needs(has_separate_controllers=False))
+@scenario("F03", Needs(has_separate_controllers=False, clients=EVERY_CLIENT))
 async def leader_paused(run: ScenarioRun) -> None:
     """The leader is paused for 10 s and goes on as a zombie: no answer or write of it counts."""
     await run.last(0.5, 1.5)

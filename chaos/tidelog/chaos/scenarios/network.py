@@ -21,7 +21,7 @@ from tidelog.chaos.faults.toxics import (
 )
 from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.story.samples import NodeSample
-from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
+from tidelog.chaos.story.scenario import EVERY_CLIENT, SOCKETS_ONLY, Needs, scenario
 from tidelog.chaos.story.scenario_run import ON_THE_WAY_S, ScenarioRun, UnsupportedFaultError
 from tidelog.history.history import ACKS_ALL
 from tidelog.log.file_names import LOG
@@ -80,7 +80,7 @@ async def late_heartbeats(run: ScenarioRun) -> None:
     await run.in_sync()
 
 
-@scenario("F40", Needs(runs_on=SOCKETS_ONLY))
+@scenario("F40", Needs(runs_on=SOCKETS_ONLY, clients=EVERY_CLIENT))
 async def lost_acks(run: ScenarioRun) -> None:
     """Acks are lost, connections reset: producers retry, and each record is there exactly once."""
     answers = one_way(run.cluster.broker_ids, run.clients)

@@ -12,7 +12,7 @@ from tidelog.chaos.faults.ring_partition import RingPartition
 from tidelog.chaos.faults.storm import Storm
 from tidelog.chaos.faults.swizzle import Swizzle
 from tidelog.chaos.story.cluster_port import Side
-from tidelog.chaos.story.scenario import Needs, scenario
+from tidelog.chaos.story.scenario import EVERY_CLIENT, Needs, scenario
 from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.history.history import ACKS_ALL, History
 
@@ -78,7 +78,7 @@ def _is_past(run: ScenarioRun, partition_epoch: int) -> bool:
     return run.now.partition_epoch > partition_epoch
 
 
-@scenario("F53")
+@scenario("F53", Needs(clients=EVERY_CLIENT))
 async def rolling_restart(run: ScenarioRun) -> None:
     """The nodes restart in turn under load: a client that retries gets no error."""
     began = len(run.cluster.history.sends)

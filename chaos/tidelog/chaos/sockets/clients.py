@@ -12,6 +12,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from tidelog.chaos.kafka_clients.member import consumer_of_aiokafka
 from tidelog.chaos.report.record import Note
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.group_members import ChildMember, TaskMember
@@ -19,8 +20,10 @@ from tidelog.chaos.sockets.member_setup import MemberSetup
 from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.chaos.sockets.work_plan import SEGMENT_BYTES, WorkPlan
 from tidelog.chaos.story.cluster_port import Answer
+from tidelog.chaos.story.scenario_run import UnsupportedFaultError
 from tidelog.chaos.topology import MEMBERS
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook, MemberProcess
+from tidelog.chaos.workloads.member_consumer import consumer_of_ours
 from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.core.system import SystemClock
@@ -121,6 +124,11 @@ class SocketClients:
         self, plan: MemberPlan, book: MemberBook, *, has_process: bool
     ) -> MemberProcess:
         """A task of this process, or a process of its own; on links of the members."""
+        if self.cluster.topology.has_kafka:
+            if has_process:
+                raise UnsupportedFaultError("members of Kafka's protocol have no processes")
+            consumer_of = consumer_of_aiokafka(plan, self.cluster.kafka_bootstrap(MEMBERS))
+            return TaskMember(GroupMember(book, plan, consumer_of))
         if has_process:
             setup = MemberSetup(plan, tuple(self.bootstrap), self.cluster.client_routes(MEMBERS))
             return ChildMember(self.cluster, setup, book)
@@ -130,7 +138,8 @@ class SocketClients:
             "clock": SystemClock(),
             "random": self.random.fork(plan.name),
         }
-        return TaskMember(GroupMember(book, plan, bootstrap=self.bootstrap, ports=ports), transport)
+        consumer_of = consumer_of_ours(plan, bootstrap=self.bootstrap, ports=ports)
+        return TaskMember(GroupMember(book, plan, consumer_of), transport.close)
 
     def begin_commit(self, commit: Commit) -> None:
         """As `begin_send`."""
@@ -168,6 +177,14 @@ class SocketClients:
             "random": self.random.fork(name),
         }
 
+    def kafka_bootstrap(self, name: str) -> Sequence[str]:
+        """See `KafkaPort`."""
+        return self.cluster.kafka_bootstrap(self._group_of(name))
+
+    def note_answer(self, node_id: int, code: int, acks: int) -> None:
+        """See `KafkaPort`."""
+        self.answers.append(Answer(self.now_s, node_id, code, acks))
+
     def note(self, who: str, what: str) -> None:
         """For people."""
         self.notes.append(Note(self.now_s, who, what))
@@ -196,4 +213,4 @@ class SocketClients:
         acks = request.acks if request.HasField("acks") else ACKS_ALL
         node_id = self._node_at(address)
         for result in response.partitions:
-            self.answers.append(Answer(self.now_s, node_id, result.error.code, acks))
+            self.note_answer(node_id, result.error.code, acks)

@@ -171,6 +171,10 @@ class SocketCluster:
         """The group's proxies, for a client in another process."""
         return self._wiring.routes(group)
 
+    def kafka_bootstrap(self, group: str) -> Sequence[str]:
+        """The group's proxies of listeners of Kafka's protocol; empty: there are none."""
+        return self._wiring.kafka_bootstrap(group)
+
     def spawn(self, name: str, command: Sequence[str]) -> Child:
         """Start another process of the run, which ends with it; its output is in `name`.log."""
         return Child.spawn(
@@ -353,7 +357,7 @@ class SocketCluster:
                 "node.id": node_id,
                 "cluster.id": cluster_id or self.cluster_id,
                 "process.roles": [role for role, ids in roles.items() if node_id in ids],
-                "listeners": self.address(node_id),
+                **self._wiring.listeners(node_id),
                 "log.dirs": str(data_dir or self.data_dir(node_id)),
                 "controller.quorum.voters": voters,
                 **self._settings,

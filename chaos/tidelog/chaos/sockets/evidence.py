@@ -142,7 +142,7 @@ class Evidence:
             broker_ids=plan.topology.broker_ids,
             controller_ids=plan.topology.controller_ids,
             partition=f"{self._clients.topics[0].name}-0",
-            settings=self._settings(),
+            settings={**self._settings(), "clients": plan.client},
             load_s=round(ended_s - began_s, 3),
             interval_s=interval_s,
             counts={**self.counts, **asdict(self.tally)},

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.member_setup import MemberSetup
-from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.chaos.story.scenario_run import UnsupportedFaultError
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook
 from tidelog.client.unwinding import unwind
@@ -26,12 +26,19 @@ STOP_S_MAX, KILL_S_MAX = 30.0, 10.0
 NO_PROCESS = "this member has no process of its own: give the scenario's group has_processes"
 
 
+async def _nothing() -> None:
+    """Close nothing."""
+
+
 class TaskMember:
     """`MemberProcess` in the run's own process."""
 
-    def __init__(self, member: GroupMember, transport: RoutedTransport) -> None:
+    def __init__(
+        self, member: GroupMember, close: Callable[[], Awaitable[None]] = _nothing
+    ) -> None:
+        """Begin; `close` is awaited when it has ended."""
         self._member = member
-        self._transport = transport
+        self._close = close
         self._task = asyncio.create_task(member.run(), name="member")
 
     @property
@@ -46,7 +53,7 @@ class TaskMember:
         """See `MemberProcess`."""
         self._member.is_over = True
         await asyncio.wait({self._task})
-        await self._transport.close()
+        await self._close()
 
     async def kill(self) -> None:
         """Not possible."""

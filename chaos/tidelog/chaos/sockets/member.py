@@ -16,6 +16,7 @@ from pathlib import Path
 from tidelog.chaos.sockets.member_setup import MemberSetup
 from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.chaos.workloads.group_member import GroupMember
+from tidelog.chaos.workloads.member_consumer import consumer_of_ours
 from tidelog.core.system import SystemClock, SystemRandom
 from tidelog.history.history import Assignment, Commit, Poll
 from tidelog.history.history_lines import end_line, line_of
@@ -64,7 +65,8 @@ async def run(setup: MemberSetup, book: FileBook) -> None:
     """Until SIGTERM."""
     transport = RoutedTransport(setup.routes)
     ports = {"transport": transport, "clock": SystemClock(), "random": SystemRandom()}
-    member = GroupMember(book, setup.plan, bootstrap=setup.bootstrap, ports=ports)
+    consumer_of = consumer_of_ours(setup.plan, bootstrap=setup.bootstrap, ports=ports)
+    member = GroupMember(book, setup.plan, consumer_of)
 
     def end() -> None:
         member.is_over = True

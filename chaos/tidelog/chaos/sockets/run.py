@@ -13,6 +13,8 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from tidelog.chaos.kafka_clients.logs import log_to
+from tidelog.chaos.kafka_clients.makers import KafkaClients
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.sockets.clients import SocketClients
 from tidelog.chaos.sockets.cluster import SocketCluster
@@ -29,6 +31,7 @@ from tidelog.chaos.sockets.story_limits import (
 )
 from tidelog.chaos.sockets.verdict import FAILED
 from tidelog.chaos.sockets.work_plan import settings_of, work_of
+from tidelog.chaos.story.scenario import KAFKA_CLIENT
 from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
@@ -64,7 +67,8 @@ async def run_scenario(plan: RunPlan, *, folder: Path, on_note: Callable[[str], 
         evidence = Evidence(cluster, clients, is_damage_expected=scenario.needs.is_damaging)
         try:
             async with cluster:
-                with report_failures(partial(evidence.report, FAILED)):
+                aiokafka_log = cluster.folder / "aiokafka.log"
+                with log_to(aiokafka_log), report_failures(partial(evidence.report, FAILED)):
                     await _Run(plan, clients, evidence, random).run()
                     await evidence.judge_files()
                 if evidence.anomalies:
@@ -82,7 +86,8 @@ class _Run:
         self._cluster = clients.cluster
         self._clients = clients
         self._evidence = evidence
-        self._workload = Workload(clients, random.fork("workload"))
+        foreign = KafkaClients(clients) if plan.client == KAFKA_CLIENT else None
+        self._workload = Workload(clients, random.fork("workload"), foreign)
         self._sampler = Sampler(clients.cluster)
         self._sampler.on_round.append(evidence.look)
         self._port = SocketClusterPort(

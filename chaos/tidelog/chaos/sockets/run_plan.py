@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
-from tidelog.chaos.story.scenario import Scenario
+from tidelog.chaos.story.scenario import GRPC_CLIENT, KAFKA_CLIENT, Scenario
 from tidelog.chaos.topology import CLIENTS, COMBINED, MEMBERS, Topology
 from tidelog.raft.config import ENGINES
 
@@ -30,6 +30,8 @@ class RunPlan:
     """Three nodes that are brokers and controllers."""
     engine: str = ENGINES[0]
     """The controllers' implementation of Raft."""
+    client: str = GRPC_CLIENT
+    """Whose clients produce, read and are members; the scenario has it among its own."""
     mutant: str | None = None
     """Name of a function, `module:name`, that breaks a rule in the process of every node."""
 
@@ -49,6 +51,7 @@ class RunPlan:
         options = [f"--seed {self.seed}", f"--duration {self.load_s:g}"]
         options += ["--full"] * self.is_full + ["--combined"] * self.is_combined
         options += [f"--engine {self.engine}"] * (self.engine != ENGINES[0])
+        options += [f"--client {self.client}"] * (self.client != GRPC_CLIENT)
         return " ".join(["tidelog chaos run", self.scenario_id, *options])
 
     @property
@@ -57,4 +60,6 @@ class RunPlan:
         topology = COMBINED if self.is_combined else Topology()
         needs = self.scenario.needs
         members = () if needs.group is None else (MEMBERS,)
-        return replace(topology, client_groups=(CLIENTS, *members, *needs.reader_groups))
+        groups = (CLIENTS, *members, *needs.reader_groups)
+        has_kafka = self.client == KAFKA_CLIENT
+        return replace(topology, client_groups=groups, has_kafka=has_kafka)

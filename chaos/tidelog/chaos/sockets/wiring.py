@@ -19,8 +19,9 @@ class Wiring:
 
     @staticmethod
     def ports_needed(topology: Topology) -> int:
-        """Ports for the nodes and the links, one each."""
-        return len(topology.node_ids) + len(topology.links())
+        """Ports for the nodes, the links, and listeners of Kafka's protocol, one each."""
+        listeners = len(topology.node_ids) + len(topology.kafka_links())
+        return listeners + len(topology.links())
 
     def address(self, node_id: int) -> str:
         """The listening address of a node."""
@@ -35,14 +36,36 @@ class Wiring:
     def iterate_proxies(self) -> Iterator[tuple[str, str, str]]:
         """Each proxy's name, where it listens, and where it dials."""
         for link, proxy in self.proxies().items():
-            yield link.name, proxy, self.address(link.target)
+            at = self._kafka_listener(link) if link.role == "kafka" else self.address(link.target)
+            yield link.name, proxy, at
+
+    def listeners(self, node_id: int) -> dict[str, str]:
+        """Values of a node's `listeners` and `advertised.listeners`, by their names.
+
+        A listener of Kafka's protocol advertises its link's proxy: its clients dial nothing else.
+        """
+        proxies = self.proxies()
+        links = [one for one in self.topology.kafka_links() if one.target == node_id]
+        if not links:
+            return {"listeners": self.address(node_id)}
+        bound = [f"{_kafka_name(one)}://{self._kafka_listener(one)}" for one in links]
+        advertised = [f"{_kafka_name(one)}://{proxies[one]}" for one in links]
+        return {
+            "listeners": ",".join([self.address(node_id), *bound]),
+            "advertised.listeners": ",".join(advertised),
+        }
+
+    def kafka_bootstrap(self, group: str) -> list[str]:
+        """The proxies by which a group of clients reaches listeners of Kafka's protocol."""
+        proxies = self.proxies()
+        return [proxies[one] for one in self.topology.kafka_links() if one.source == group]
 
     def routes(self, source: str) -> Routes:
         """The proxies by which a node or a group of clients reaches each address and role."""
         return {
             (self.address(link.target), link.role): proxy
             for link, proxy in self.proxies().items()
-            if link.source == source
+            if link.source == source and link.role != "kafka"
         }
 
     def voters(self) -> dict[int, str]:
@@ -59,5 +82,13 @@ class Wiring:
             for voter, address in self.voters().items()
         }
 
+    def _kafka_listener(self, link: Link) -> str:
+        first = len(self.topology.node_ids) + len(self.topology.links())
+        return self._at(first + self.topology.kafka_links().index(link))
+
     def _at(self, number: int) -> str:
         return f"{self.host}:{self.ports[number]}"
+
+
+def _kafka_name(link: Link) -> str:
+    return f"KAFKA_{link.source.upper()}"

@@ -23,6 +23,12 @@ BOTH = frozenset({SIM, SOCKETS})
 SIM_ONLY = frozenset({SIM})
 SOCKETS_ONLY = frozenset({SOCKETS})
 
+GRPC_CLIENT, KAFKA_CLIENT = "grpc", "kafka"
+CLIENT_KINDS = (GRPC_CLIENT, KAFKA_CLIENT)
+"""Whose clients produce, read and are members: ours, or aiokafka, by Kafka's protocol."""
+OURS_ONLY = frozenset({GRPC_CLIENT})
+EVERY_CLIENT = frozenset(CLIENT_KINDS)
+
 Story = Callable[[ScenarioRun], Awaitable[None]]
 
 
@@ -49,6 +55,8 @@ class Needs:
     """Sockets: every broker's disk is in memory and of this size."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Sockets: configuration of every node."""
+    clients: frozenset[str] = OURS_ONLY
+    """Clients that it runs with."""
     acks: tuple[int, ...] = (-1, -1, 1)
     """Acks of the producers, one each."""
     reader_groups: tuple[str, ...] = ()

@@ -14,8 +14,13 @@ from typing import Literal, Protocol, Self
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import Consumer, Producer, Record, RecordMetadata, TopicPartition
+from tidelog.core.errors import CallFailedError
 
 _ACKS: dict[int, Literal["all", 1, 0]] = {-1: "all", 1: 1, 0: 0}
+
+
+class BrokenClientError(CallFailedError):
+    """A producer that cannot go on, and does not know what became of its records; make another."""
 
 
 class LoadProducer(Protocol):

@@ -8,12 +8,13 @@ the listener hears of them. Judges nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
+from tidelog.chaos.workloads.member_consumer import ConsumerMaker
 from tidelog.chaos.workloads.plans import MemberPlan
-from tidelog.client import Consumer, ConsumerInterceptor, RebalanceListener, Record, TopicPartition
+from tidelog.client import ConsumerInterceptor, RebalanceListener, Record, TopicPartition
 from tidelog.client.errors import TidelogError
 from tidelog.history.history import Assignment, Change, Commit, Outcome, Poll
 
@@ -49,31 +50,14 @@ class MemberBook(Protocol):
 class GroupMember(RebalanceListener, ConsumerInterceptor[bytes, bytes]):
     """From its subscription to its end in order: `run`, until `is_over` is set."""
 
-    def __init__(
-        self,
-        book: MemberBook,
-        plan: MemberPlan,
-        *,
-        bootstrap: Sequence[str],
-        ports: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, book: MemberBook, plan: MemberPlan, consumer_of: ConsumerMaker) -> None:
         self.is_over = False
         self._book = book
         self._plan = plan
         self._held: dict[TopicPartition, int | None] = {}
         """Partitions that it holds, and the offset after the last hand-out of each."""
         self._committed: dict[TopicPartition, int] = {}
-        self._consumer: Consumer[bytes, bytes] = Consumer(
-            bootstrap,
-            client_id=plan.name,
-            group_id=plan.group_id,
-            enable_auto_commit=False,
-            request_timeout_ms=plan.request_timeout_ms,
-            api_timeout_ms=plan.api_timeout_ms,
-            bootstrap_timeout_ms=60_000,
-            interceptors=[self],
-            **ports,
-        )
+        self._consumer = consumer_of(self)
 
     async def run(self) -> None:
         """Read, work and commit; then leave the group."""

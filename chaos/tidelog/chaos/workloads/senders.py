@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from tidelog.chaos.workloads.clients import Clients, LoadProducer
+from tidelog.chaos.workloads.clients import BrokenClientError, Clients, LoadProducer
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import RecordMetadata
@@ -22,7 +22,7 @@ from tidelog.history.history import Outcome, Send
 REPLACED_PROBABILITY = 0.2
 """Probability that a producer is replaced whose send has just failed."""
 REFUSED_WAIT_S = 0.2
-_BEYOND_REPAIR = (ClientClosedError, InvalidProducerEpochError)
+_BEYOND_REPAIR = (BrokenClientError, ClientClosedError, InvalidProducerEpochError)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from tidelog.chaos.faults.budget import Budget
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook
+from tidelog.chaos.workloads.member_consumer import consumer_of_ours
 from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
@@ -179,7 +180,8 @@ class ClusterSimulation:
         host, ports = self.cluster.new_client_process(plan.name)
         self.client_processes.append(plan.name)
         own = {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
-        member = GroupMember(book, plan, bootstrap=self.bootstrap, ports=own)
+        consumer_of = consumer_of_ours(plan, bootstrap=self.bootstrap, ports=own)
+        member = GroupMember(book, plan, consumer_of)
         return SimGroupMember(self.cluster, host, member)
 
     def begin_commit(self, commit: Commit) -> None:
