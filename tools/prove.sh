@@ -44,6 +44,7 @@ fi
 if [ "${LONG:-1}" != 0 ]; then
   .venv/bin/python -m pytest -n 0 -k once_failed --every-kept-seed tests/raft/test_raft_sim.py tests/sim || failed=1
   .venv/bin/python -m pytest -n 0 -m "long and not spark" || failed=1
+  .venv/bin/python -m tests.benchmarks.kafka_soak --minutes 10 --seed "$first" || failed=1
   .venv/bin/python -m pytest -n 0 -m "long and spark" || failed=1
 fi
 exit "$failed"

@@ -99,30 +99,31 @@ class Striker:
         self._cluster = cluster
         self._admin = admin
         self._sampler = sampler
-        self._rng = random.Random(seed)
+        self.random = random.Random(seed)
         self.strikes = Counter(dict.fromkeys(STRIKES, 0))
         self.unhealed = 0
         self.longest_heal_s = 0.0
 
     async def run(self, until_s: float) -> None:
         """Until that time of the monotonic clock; ends with all replicas in sync."""
-        rng = self._rng
-        await self._heal()
+        rng = self.random
+        await self.heal()
         while not self.unhealed and time.monotonic() < until_s:
             await asyncio.sleep(rng.uniform(*CALM_S))
             kind, node_id = rng.choice(STRIKES), rng.randrange(1, 4)
             sys.stderr.write(f"{until_s - time.monotonic():.0f} s left: {kind} node {node_id}\n")
-            await self._strike(kind, node_id)
-            self.strikes[kind] += 1
-            await self._heal()
+            await self.strike(kind, node_id)
+            await self.heal()
 
-    async def _strike(self, kind: str, node_id: int) -> None:
+    async def strike(self, kind: str, node_id: int) -> None:
+        """Do this to a node; what is down is started again, which `unhealed` counts if it fails."""
         pid = self._sampler.pids[node_id]
         assert pid is not None
+        self.strikes[kind] += 1
         if kind == "pause":
             os.kill(pid, signal.SIGSTOP)
             try:
-                await asyncio.sleep(self._rng.uniform(*PAUSED_S))
+                await asyncio.sleep(self.random.uniform(*PAUSED_S))
             finally:
                 os.kill(pid, signal.SIGCONT)
             return
@@ -131,7 +132,7 @@ class Striker:
         async with asyncio.timeout(HEAL_S):
             while await self._is_alive(node_id):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
-        await asyncio.sleep(self._rng.uniform(*DOWN_S))
+        await asyncio.sleep(self.random.uniform(*DOWN_S))
         started = await asyncio.to_thread(self._cluster.start)
         if started.returncode:
             sys.stderr.write(started.stderr)
@@ -140,7 +141,7 @@ class Striker:
     async def _is_alive(self, node_id: int) -> bool:
         return (await asyncio.to_thread(self._cluster.pids))[node_id] is not None
 
-    async def _heal(self) -> None:
+    async def heal(self) -> None:
         """All replicas of all partitions in sync; notes the nodes' processes."""
         began_s = time.monotonic()
         in_sync = 0
@@ -185,7 +186,7 @@ async def soak(
             sampling.cancel()
             if clients.returncode is None:
                 clients.kill()
-    ledger, digests = await _read_back(cluster, folder)
+    ledger, digests = await read_back(cluster, folder)
     return _verdict(striker, sampler, ledger, digests, printed)
 
 
@@ -195,7 +196,7 @@ def _command(cluster: LocalCluster, folder: Path, *, seed: int, rate: float) -> 
     return [sys.executable, *program, cluster.bootstrap, str(folder), str(seed), str(rate), *topics]
 
 
-async def _read_back(cluster: LocalCluster, folder: Path) -> tuple[Ledger, list[Digest]]:
+async def read_back(cluster: LocalCluster, folder: Path) -> tuple[Ledger, list[Digest]]:
     """Everything up to the high watermarks, judged by what producers were told."""
     ledger = Ledger(Receipt.iter_bytes((folder / "receipts").read_bytes()))
     digests = [Digest() for _ in PLACES]
