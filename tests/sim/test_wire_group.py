@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -232,9 +232,9 @@ async def test_a_member_commits_what_it_handed_out_of_its_present_assignment() -
     assert reading.next_commit() is None
 
     reading.begin({0: CommittedOffset(2, 4)})
-    assert reader.sought == [(0, -1), (2, 4)]
     reader.polls.put_nowait([record(0)])  # of the assignment before
     await settle()
+    assert reader.sought == [(0, -1), (2, 4)]
     assert reading.next_commit() is None
     assert list(handed.find_missing([poll([(0, b"v")])]))
 
@@ -244,6 +244,18 @@ async def test_a_member_commits_what_it_handed_out_of_its_present_assignment() -
     assert reading.next_commit() is None
     reading.stop()
     assert reading.next_commit() is None
+
+
+async def test_a_member_whose_reading_ends_is_reported() -> None:
+    reader: Any = StubReader()
+    found, loop = Found(), asyncio.get_running_loop()
+    reading = MemberReading(
+        "a", reader, HandedOut(TOPIC, found, ignore), cast(Any, loop), SeededRandom(1)
+    )
+    reading.begin({0: CommittedOffset(0)})
+    reader.polls.put_nowait(None)  # no list of records
+    await settle()
+    assert found.invariants == ["application"]
 
 
 class StubClient:

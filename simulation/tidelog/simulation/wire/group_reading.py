@@ -24,7 +24,7 @@ class HandedOut:
 
     def __init__(self, topic: str, report: Report, count: Callable[[str], None]) -> None:
         self.topic = topic
-        self._report = report
+        self.report = report
         self._count = count
         self._values: dict[tuple[int, int], bytes] = {}
 
@@ -36,7 +36,7 @@ class HandedOut:
             self._count("classic_handed_out")
             if before != value:
                 what = f"{self.topic}-{one.partition}/{one.offset}"
-                self._report(HANDED_OUT, f"{who} was handed {value!r} as {what}, it was {before!r}")
+                self.report(HANDED_OUT, f"{who} was handed {value!r} as {what}, it was {before!r}")
 
     def find_missing(self, polls: Iterable[Poll]) -> Iterator[str]:
         """Yield records that the last readers found and no member was handed out."""
@@ -61,17 +61,17 @@ class MemberReading:
         self._read: dict[int, CommittedOffset] = {}
         """By partition, what is to be committed once all that was handed out is."""
         self._committed: dict[int, int] = {}
+        self._sought = self._read
+        """The assignment that the reader has: it gets another one between two polls."""
         self._task = loop.create_task(self._run(), name="member's reading")
+        self._task.add_done_callback(self._on_end)
 
     def begin(self, committed: Mapping[int, CommittedOffset]) -> None:
         """See `Reading.begin`; where nothing is committed, from the beginning."""
-        topic = self._handed.topic
-        self._read = {}
-        self._reader.assign([(topic, number) for number in committed])
-        for number, one in committed.items():
-            offset = max(0, one.offset)
-            self._read[number] = CommittedOffset(offset, one.leader_epoch)
-            self._reader.seek((topic, number), offset, last_epoch=one.leader_epoch)
+        self._read = {
+            number: CommittedOffset(max(0, one.offset), one.leader_epoch)
+            for number, one in committed.items()
+        }
         self._committed = {number: one.offset for number, one in self._read.items()}
 
     def stop(self) -> None:
@@ -89,9 +89,22 @@ class MemberReading:
         self._committed[number] = self._read[number].offset
         return number, self._read[number]
 
+    def _seek(self, assigned: dict[int, CommittedOffset]) -> None:
+        topic, self._sought = self._handed.topic, assigned
+        self._reader.assign([(topic, number) for number in assigned])
+        for number, one in assigned.items():
+            self._reader.seek((topic, number), one.offset, last_epoch=one.leader_epoch)
+
+    def _on_end(self, task: asyncio.Task[None]) -> None:
+        """Nothing may end it but the end of its process."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._handed.report("application", f"{self._who} reads no more: {error!r}")
+
     async def _run(self) -> None:
         while True:
             assigned = self._read
+            if assigned is not self._sought:
+                self._seek(assigned)
             try:
                 records = await self._reader.getmany(
                     timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX

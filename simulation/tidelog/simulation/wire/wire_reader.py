@@ -260,10 +260,10 @@ class WireReader:
         positions = {one: self._positions[one] for one in leaders}
         try:
             link = await self._client.link(node_id)
-            await self._try_gone_id(link, list(leaders))
+            await self._try_gone_id(link, positions)
             # Not the id that is known by now: the positions are of this incarnation.
             topic_id = self._client.topic_id if self._topic_id is None else self._topic_id
-            request = self._request(leaders, topic_id, wait_ms)
+            request = self._request(leaders, positions, topic_id, wait_ms)
             timeout_s = TIMEOUT_S + wait_ms / 1000
             version = self._client.versions.fetch
             answer = await link.call(request, version, FetchResponse, timeout_s=timeout_s)
@@ -278,13 +278,17 @@ class WireReader:
         return _Fetched(link.address, leaders, positions, answer)
 
     def _request(
-        self, leaders: Mapping[int, Leader], topic_id: bytes, wait_ms: int
+        self,
+        leaders: Mapping[int, Leader],
+        positions: Mapping[int, Position],
+        topic_id: bytes,
+        wait_ms: int,
     ) -> FetchRequest:
         parts = [
             FetchPartition(
                 partition=partition,
                 current_leader_epoch=leader.epoch,
-                fetch_offset=self._positions[partition].offset,
+                fetch_offset=positions[partition].offset,
                 partition_max_bytes=self._partition_bytes_max,
             )
             for partition, leader in leaders.items()
@@ -354,14 +358,14 @@ class WireReader:
         position.confirmed_epoch = max(position.confirmed_epoch, leader.epoch)
         return records
 
-    async def _try_gone_id(self, link: Link, partitions: Sequence[int]) -> None:
+    async def _try_gone_id(self, link: Link, positions: Mapping[int, Position]) -> None:
         """Read by the id of the incarnation before, as a client does that was away."""
         gone = self._checks.gone_id(self._client.topic, self._client.topic_id)
         if gone is None or not self._client.versions.has_ids:
             return
         if not self._client.is_gone_id_due():
             return
-        request = self._request({one: Leader(-1, -1) for one in partitions}, gone, 0)
+        request = self._request({one: Leader(-1, -1) for one in positions}, positions, gone, 0)
         version = self._client.versions.fetch
         answer = await link.call(request, version, FetchResponse, timeout_s=TIMEOUT_S)
         for one in answer.responses[0].partitions:
