@@ -86,10 +86,13 @@ def test_an_error_is_one_that_clients_know_in_that_answer() -> None:
 @pytest.mark.parametrize("is_static", [True, False])
 def test_versions_have_the_fields_of_static_members_where_there_are_some(is_static: bool) -> None:
     for seed in range(200):
-        drawn = frames.draw_versions(SeededRandom(seed), is_static=is_static, knows_static=True)
+        drawn = frames.draw_versions(
+            SeededRandom(seed), is_static=is_static, knows_static=True, has_ids=False
+        )
         least = frames.STATIC_FROM if is_static else {frames.JOIN_GROUP: 5}
         assert all(drawn[key] >= version for key, version in least.items())
         assert all(version in frames.VERSIONS[key] for key, version in drawn.items())
+        assert max(drawn[frames.OFFSET_COMMIT], drawn[frames.OFFSET_FETCH]) < frames.TOPIC_IDS_FROM
 
 
 # Commits and look-ups
@@ -241,6 +244,8 @@ async def test_a_member_commits_what_it_handed_out_of_its_present_assignment() -
     reader.polls.put_nowait([record(2), record(3)])
     await settle()
     assert reading.next_commit() == (0, CommittedOffset(4, 5))
+    assert reading.next_commit() == (0, CommittedOffset(4, 5)), "the first one was not answered"
+    reading.on_committed(0, 4)
     assert reading.next_commit() is None
     reading.stop()
     assert reading.next_commit() is None

@@ -180,7 +180,9 @@ class ClassicMember:
         if owned and self._random.random() < COMMIT_PROBABILITY:
             by = Committer(self.member_id, joined.generation, self.instance_id)
             if (chosen := self._reading.next_commit()) is not None:
-                await self._calls.commit(by, *chosen, timeout_s=self._patience_s)
+                partition, committed = chosen
+                await self._calls.commit(by, partition, committed, timeout_s=self._patience_s)
+                self._reading.on_committed(partition, committed.offset)
 
     async def _leave(self) -> None:
         self._reading.stop()

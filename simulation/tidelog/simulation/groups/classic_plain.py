@@ -98,6 +98,9 @@ class PretendedReading:
         self._positions[partition] += self._random.randrange(1, STEP_MAX + 1)
         return partition, CommittedOffset(self._positions[partition])
 
+    def on_committed(self, partition: int, offset: int) -> None:
+        """See `Reading.on_committed`; the next one is of a later offset anyway."""
+
 
 class PlainMemberCalls:
     """See `MemberCalls`."""

@@ -66,6 +66,9 @@ class Reading(Protocol):
     def next_commit(self) -> tuple[int, CommittedOffset] | None:
         """Choose a partition, and how far it is read; None: there is nothing to commit."""
 
+    def on_committed(self, partition: int, offset: int) -> None:
+        """Note that a commit was not refused."""
+
 
 class MemberPorts(NamedTuple):
     """Both ports of a member."""

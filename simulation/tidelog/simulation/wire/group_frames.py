@@ -100,18 +100,22 @@ class GroupTopic:
 
 
 def draw_versions(
-    random: SeededRandom, *, is_static: bool, knows_static: bool
+    random: SeededRandom, *, is_static: bool, knows_static: bool, has_ids: bool
 ) -> Mapping[int, int]:
     """Draw a member's versions by the keys of the APIs.
 
-    `knows_static`: as a leader it is told the instance ids of others.
+    `knows_static`: as a leader it is told the instance ids of others. `has_ids`: it knows those of
+    topics.
     """
     starts = {key: served.start for key, served in VERSIONS.items()}
+    stops = {key: served.stop for key, served in VERSIONS.items()}
     if knows_static:
         starts[JOIN_GROUP] = STATIC_FROM[JOIN_GROUP]
     if is_static:
         starts |= STATIC_FROM
-    return {key: random.randrange(starts[key], served.stop) for key, served in VERSIONS.items()}
+    if not has_ids:
+        stops |= {OFFSET_COMMIT: TOPIC_IDS_FROM, OFFSET_FETCH: TOPIC_IDS_FROM}
+    return {key: random.randrange(starts[key], stops[key]) for key in VERSIONS}
 
 
 def check(key: int, code: int) -> None:

@@ -86,8 +86,12 @@ class MemberReading:
         if not ahead:
             return None
         number = one_of(self._random, ahead)
-        self._committed[number] = self._read[number].offset
         return number, self._read[number]
+
+    def on_committed(self, partition: int, offset: int) -> None:
+        """See `Reading.on_committed`; one that was refused, or not answered, is made again."""
+        if partition in self._committed:
+            self._committed[partition] = offset
 
     def _seek(self, assigned: dict[int, CommittedOffset]) -> None:
         topic, self._sought = self._handed.topic, assigned

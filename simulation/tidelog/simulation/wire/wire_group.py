@@ -46,6 +46,8 @@ LATE_S, LATE_FOR_S = Span(0.1, 3.0), Span(0.5, 4.0)
 LATE_PROBABILITY = 0.5
 FINAL_S_MAX, LOOK_EVERY_S = 10.0, 0.1
 SHOWN_MAX = 5
+IDS_FROM = 10
+"""First version of Metadata that tells topics' ids."""
 
 
 def draw_group(
@@ -106,7 +108,10 @@ class FrameWays:
         del group
         versions = draw_versions(random, needs_ids=False)
         of_groups = draw_group_versions(
-            random, is_static=is_static, knows_static=self.static_members > 0
+            random,
+            is_static=is_static,
+            knows_static=self.static_members > 0,
+            has_ids=versions.metadata >= IDS_FROM,
         )
         dialer = SimDialer(network=self._base.cluster.network, host=host)
 
