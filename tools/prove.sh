@@ -36,6 +36,7 @@ if [ "${MUTANTS:-1}" != 0 ]; then
 fi
 if [ "${CHAOS:-1}" != 0 ]; then
   prove chaos run all --seed "$first" --ledger docs/ledger/chaos.jsonl
+  prove chaos run F55 F56 F58 --full --seed "$first"
   prove chaos run F01 F03 F12 F40 F45 F53 --client kafka --seed "$first" \
     --ledger docs/ledger/chaos-kafka.jsonl
   prove chaos run F01 F12 F22 --engine pysyncobj --seed "$first"

@@ -36,7 +36,11 @@ CONNECTIONS_MORE_MAX = 40
 WARM_UP = 2_000
 REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
 """Malformed requests, and connections on which noise is made."""
+REDUCED_FRAMES, FULL_FRAMES = 10_000, 100_000
+"""Malformed frames of Kafka's protocol in a round."""
 OPEN_CONNECTIONS = 2_000
+KAFKA_CONNECTIONS = 10_000
+"""Half-open, at listeners of Kafka's protocol; a fifth of them in reduced rounds."""
 SHED_SHARE_MAX = 0.01
 """Share of calls: noise opens thousands at once, and a full queue takes no more."""
 UNREAD_CALLS, UNREAD_BYTES_MAX = 300, 128 * MIB
@@ -47,7 +51,7 @@ P99_TIMES_MAX, P99_S_MAX = 2.0, 1.0
 _P99 = 0.99
 
 
-@scenario("F55", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT))
+@scenario("F55", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT, has_kafka_listeners=True))
 async def malformed_requests(run: ScenarioRun) -> None:
     """A million malformed requests and raw bytes change nothing, stop nothing, and stay with none.
 
@@ -59,13 +63,24 @@ async def malformed_requests(run: ScenarioRun) -> None:
     warm_up, place = await strangers.send_malformed(seed=seed, first=0, requests=WARM_UP)
     settled = _vitals(run, strangers)
     tallies = [warm_up]
-    connections = 0
+    connections = frames = 0
+    kafka_place = 0
     malformed, noisy = FULL_ROUND if run.cluster.is_full else REDUCED_ROUND
     for _ in run.rounds(reduced=1, full=10):
         (sent, place), noise = await asyncio.gather(
             strangers.send_malformed(seed=seed, first=place, requests=malformed),
             strangers.make_noise(seed=seed, first=connections, connections=noisy),
         )
+        framed, kafka_place = await strangers.at_kafka.send_malformed(
+            seed=seed,
+            first=kafka_place,
+            frames=FULL_FRAMES if run.cluster.is_full else REDUCED_FRAMES,
+        )
+        frames += framed.requests
+        run.facts["malformed frames of Kafka's protocol"] = f"{frames:,}"
+        run.expect(framed.by_status["answered"], "some frames were answered")
+        run.expect(framed.by_status["hung up"], "some were hung up on")
+        _all_is_well(run, [framed])
         connections += noisy
         tallies += [sent, noise]
         run.facts["malformed requests"] = f"{sum(one.requests for one in tallies):,}"
@@ -83,7 +98,7 @@ async def malformed_requests(run: ScenarioRun) -> None:
     await _is_as_before(run, strangers, before, settled)
 
 
-@scenario("F56", Needs(runs_on=SOCKETS_ONLY))
+@scenario("F56", Needs(runs_on=SOCKETS_ONLY, has_kafka_listeners=True))
 async def oversized_requests(run: ScenarioRun) -> None:
     """Requests for too much are refused with a definite error, in bounded memory."""
     strangers, before = _strangers(run), run.image
@@ -93,7 +108,9 @@ async def oversized_requests(run: ScenarioRun) -> None:
         tally = await strangers.ask_too_much()
         run.cluster.over("oversized")
         run.facts["oversized requests"] = f"{tally.requests}"
-        _all_is_well(run, [tally])
+        at_kafka = await strangers.at_kafka.ask_too_much()
+        run.facts["oversized frames of Kafka's protocol"] = f"{at_kafka.requests}"
+        _all_is_well(run, [tally, at_kafka])
         await run.acknowledged_again()
     peak = max(
         strangers.vitals(node_id).peak_rss_bytes - vitals.rss_bytes
@@ -104,7 +121,7 @@ async def oversized_requests(run: ScenarioRun) -> None:
     await _is_as_before(run, strangers, before, settled)
 
 
-@scenario("F58", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT))
+@scenario("F58", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT, has_kafka_listeners=True))
 async def slow_loris(run: ScenarioRun) -> None:
     """Two thousand connections that say nothing, or half of a greeting: clients go on, they go."""
     strangers, before = _strangers(run), run.image
@@ -118,6 +135,10 @@ async def slow_loris(run: ScenarioRun) -> None:
         run.cluster.over("slow-loris", f"{OPEN_CONNECTIONS} connections")
         _all_is_well(run, [tally])
         run.expect(tally.requests == OPEN_CONNECTIONS, "all were connected")
+        half_open = KAFKA_CONNECTIONS // (1 if run.cluster.is_full else 5)
+        at_kafka = await strangers.at_kafka.connect_and_wait(connections=half_open)
+        run.facts["half-open connections of Kafka's protocol"] = f"{at_kafka.requests:,}"
+        _all_is_well(run, [at_kafka])
     then_s = _p99_s(run, since_s=began_s)
     run.facts["p99 of sends before"] = f"{usual_s * 1000:.0f} ms"
     run.facts["p99 of sends while strangers wait"] = f"{then_s * 1000:.0f} ms"

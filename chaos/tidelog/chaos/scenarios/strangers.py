@@ -35,6 +35,19 @@ class Unread:
     """The same when all was over."""
 
 
+class KafkaStrangers(Protocol):
+    """Untrusted clients of listeners of Kafka's protocol, past every proxy."""
+
+    async def send_malformed(self, *, seed: int, first: int, frames: int) -> tuple[Tally, int]:
+        """Connections from place `first` on until so many frames were sent; the next place, too."""
+
+    async def ask_too_much(self) -> Tally:
+        """Frames that are too long, or ask for too much, or never end, to every broker."""
+
+    async def connect_and_wait(self, *, connections: int) -> Tally:
+        """Half of them say nothing, half a part of a frame; returns when all were hung up on."""
+
+
 class Strangers(Protocol):
     """Untrusted clients; they go straight to the nodes, past every proxy."""
 
@@ -67,6 +80,10 @@ class Strangers(Protocol):
 
     async def leave_unread(self, *, calls: int, within_s: float) -> Unread:
         """Fetches of 8 MiB each of one broker, of none of which a byte is read."""
+
+    @property
+    def at_kafka(self) -> KafkaStrangers:
+        """Strangers at listeners of Kafka's protocol."""
 
     def vitals(self, node_id: int) -> Vitals:
         """Vitals of the node's process. Errors: `LookupError` when it is down."""

@@ -54,6 +54,8 @@ class SocketClients:
     """Called with each note, too."""
     writer: HistoryWriter
     """Writer of the history's file; its owner closes it."""
+    are_aiokafkas: bool = False
+    """Members are aiokafka's."""
     history: History = field(default_factory=History)
     answers: list[Answer] = field(default_factory=list)
     """To producers, in the order they came."""
@@ -124,7 +126,7 @@ class SocketClients:
         self, plan: MemberPlan, book: MemberBook, *, has_process: bool
     ) -> MemberProcess:
         """A task of this process, or a process of its own; on links of the members."""
-        if self.cluster.topology.has_kafka:
+        if self.are_aiokafkas:
             if has_process:
                 raise UnsupportedFaultError("members of Kafka's protocol have no processes")
             consumer_of = consumer_of_aiokafka(plan, self.cluster.kafka_bootstrap(MEMBERS))

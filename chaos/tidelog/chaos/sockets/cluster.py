@@ -175,6 +175,11 @@ class SocketCluster:
         """The group's proxies of listeners of Kafka's protocol; empty: there are none."""
         return self._wiring.kafka_bootstrap(group)
 
+    @property
+    def kafka_listeners(self) -> Sequence[str]:
+        """A listener of Kafka's protocol of each broker, past its proxy; empty: there are none."""
+        return self._wiring.kafka_listeners()
+
     def spawn(self, name: str, command: Sequence[str]) -> Child:
         """Start another process of the run, which ends with it; its output is in `name`.log."""
         return Child.spawn(

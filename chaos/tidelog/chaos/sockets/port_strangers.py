@@ -16,6 +16,7 @@ from tidelog.chaos.scenarios.strangers import Unread, Vitals
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.grpc_forger import Forger
 from tidelog.chaos.sockets.grpc_hostile import HostileCaller
+from tidelog.chaos.sockets.kafka_strangers import KafkaStrangers
 from tidelog.chaos.sockets.unread_callers import CONNECTIONS, fill_topic, leave_unread
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.workloads.forged_raft import Random
@@ -133,6 +134,11 @@ class PortStrangers:
         await asyncio.sleep(FREED_S)
         left = self.vitals(node_id).rss_bytes - before
         return Unread(CONNECTIONS, closed, held, peak_bytes=peak - before, left_bytes=left)
+
+    @property
+    def at_kafka(self) -> KafkaStrangers:
+        """See `Strangers`."""
+        return KafkaStrangers(self._cluster.kafka_listeners, self._topic)
 
     def vitals(self, node_id: int) -> Vitals:
         """See `Strangers`."""

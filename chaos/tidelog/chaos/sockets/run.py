@@ -64,6 +64,7 @@ async def run_scenario(plan: RunPlan, *, folder: Path, on_note: Callable[[str], 
     lossy = [work.topic.name] if work.topic.is_lossy else []
     with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
         clients = SocketClients(cluster, work, random.fork("clients"), on_note, writer)
+        clients.are_aiokafkas = plan.client == KAFKA_CLIENT
         evidence = Evidence(cluster, clients, is_damage_expected=scenario.needs.is_damaging)
         try:
             async with cluster:

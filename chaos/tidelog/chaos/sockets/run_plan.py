@@ -61,5 +61,5 @@ class RunPlan:
         needs = self.scenario.needs
         members = () if needs.group is None else (MEMBERS,)
         groups = (CLIENTS, *members, *needs.reader_groups)
-        has_kafka = self.client == KAFKA_CLIENT
+        has_kafka = self.client == KAFKA_CLIENT or needs.has_kafka_listeners
         return replace(topology, client_groups=groups, has_kafka=has_kafka)

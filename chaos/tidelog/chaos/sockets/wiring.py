@@ -55,6 +55,11 @@ class Wiring:
             "advertised.listeners": ",".join(advertised),
         }
 
+    def kafka_listeners(self) -> list[str]:
+        """Where brokers listen for Kafka's protocol, past every proxy; one address for each."""
+        found = {one.target: self._kafka_listener(one) for one in self.topology.kafka_links()}
+        return list(found.values())
+
     def kafka_bootstrap(self, group: str) -> list[str]:
         """The proxies by which a group of clients reaches listeners of Kafka's protocol."""
         proxies = self.proxies()

@@ -57,6 +57,8 @@ class Needs:
     """Sockets: configuration of every node."""
     clients: frozenset[str] = OURS_ONLY
     """Clients that it runs with."""
+    has_kafka_listeners: bool = False
+    """Sockets: brokers speak Kafka's protocol, whoever the clients are."""
     acks: tuple[int, ...] = (-1, -1, 1)
     """Acks of the producers, one each."""
     reader_groups: tuple[str, ...] = ()
