@@ -56,7 +56,7 @@ class Wiring:
         }
 
     def kafka_listeners(self) -> list[str]:
-        """Where brokers listen for Kafka's protocol, past every proxy; one address for each."""
+        """Addresses of listeners of Kafka's protocol, past every proxy; one of each broker."""
         found = {one.target: self._kafka_listener(one) for one in self.topology.kafka_links()}
         return list(found.values())
 

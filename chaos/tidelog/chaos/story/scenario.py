@@ -58,7 +58,7 @@ class Needs:
     clients: frozenset[str] = OURS_ONLY
     """Clients that it runs with."""
     has_kafka_listeners: bool = False
-    """Sockets: brokers speak Kafka's protocol, whoever the clients are."""
+    """Sockets: brokers have listeners of Kafka's protocol with any clients."""
     acks: tuple[int, ...] = (-1, -1, 1)
     """Acks of the producers, one each."""
     reader_groups: tuple[str, ...] = ()

@@ -44,7 +44,7 @@ class KafkaNoise:
     place: int
     data: bytes
     correlation_ids: tuple[int, ...]
-    """Of frames that may be answered; the broker may hang up before any of them."""
+    """Those of frames that may be answered; the broker may hang up before any of them."""
 
 
 def kafka_noise(seed: int, place: int, topic: str) -> KafkaNoise:
