@@ -17,7 +17,8 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitio
 
 kafka: Any = import_module("kafka")  # to type checkers the folders of this name are it
 POLL_S = 0.2
-DEADLINE_S = 60
+DEADLINE_S = 180
+"""Two JVMs of members take most of it to start on a machine that is busy."""
 Partitions = frozenset[tuple[str, int]]
 PYTHON_ASSIGNORS = {
     "range": ("range", "RangePartitionAssignor"),

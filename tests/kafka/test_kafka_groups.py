@@ -19,6 +19,7 @@ from tests.kafka.group_members import (
     until,
     until_shared,
 )
+from tests.kafka.program_members import FranzMember, JavaMember, OldJavaMember
 
 pytestmark = pytest.mark.process
 
@@ -31,6 +32,9 @@ WAYS = [
     *((ConfluentMember, one) for one in ("range", "roundrobin", "cooperative-sticky", "consumer")),
     *((PythonMember, one) for one in ("range", "roundrobin", "sticky", "cooperative-sticky")),
     *((AioMember, one) for one in ("range", "roundrobin", "sticky")),
+    *((FranzMember, one) for one in ("range", "cooperative-sticky", "consumer")),
+    *((JavaMember, one) for one in ("range", "cooperative-sticky", "consumer")),
+    *((OldJavaMember, one) for one in ("range", "cooperative-sticky", "consumer")),
 ]
 
 
@@ -128,6 +132,10 @@ def test_three_clients_are_one_group(brokers: LocalCluster) -> None:
         (ConfluentMember, "consumer"),
         (PythonMember, "range"),
         (AioMember, "range"),
+        (FranzMember, "cooperative-sticky"),
+        (JavaMember, "cooperative-sticky"),
+        (JavaMember, "consumer"),
+        (OldJavaMember, "range"),
     ],
     ids=of_ways,
 )

@@ -12,7 +12,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from tests.integration.local_cluster import LocalCluster
+from tests.kafka.group_members import ConfluentMember, Joining, until_shared
 
 VARIABLE = "TIDELOG_KAFKA_JARS"
 JARS = os.environ.get(VARIABLE, "")
@@ -145,3 +147,75 @@ def test_the_cluster_is_looked_at_and_leaders_are_elected(tools: Tools) -> None:
     tools.run(f"{TOOLS}.LeaderElectionCommand", *every)
     one = ("--election-type", "preferred", "--topic", "java-dirs", "--partition", "0")
     assert "Valid replica already elected" in tools.run(f"{TOOLS}.LeaderElectionCommand", *one)
+
+
+GROUPS = f"{TOOLS}.consumer.group.ConsumerGroupCommand"
+
+
+def test_groups_are_listed_and_described_with_members(tools: Tools, brokers: LocalCluster) -> None:
+    tools.run(f"{TOOLS}.TopicCommand", "--create", "--topic", "java-members", "--partitions", "2")
+    for protocol, strategy in (("classic", "range"), ("consumer", "consumer")):
+        group = ("--group", f"java-{protocol}")
+        member = ConfluentMember(
+            Joining(brokers.kafka_bootstrap, group[1], "java-members", strategy)
+        )
+        try:
+            until_shared([member], "java-members", 2)
+            described = tools.run(GROUPS, "--describe", *group, "--members", "--verbose")
+            assert "rdkafka" in described
+            assert re.search(r"java-members.*0,1", described), described
+            state = tools.run(GROUPS, "--describe", *group, "--state", "--verbose")
+            assert re.search(rf"{group[1]} .*Stable", state), state
+            assert "java-members" in tools.run(GROUPS, "--describe", *group, "--offsets")
+            refused = tools.run(GROUPS, "--delete", *group)
+            assert "not empty" in refused, refused
+        finally:
+            member.close()
+    listed = tools.run(GROUPS, "--list", "--type", "--state")
+    for protocol in ("Classic", "Consumer"):
+        assert re.search(rf"java-{protocol.lower()}\s+{protocol}\s+Empty", listed), listed
+
+
+RESETS = {
+    ("--to-earliest",): 0,
+    ("--to-latest",): 3,
+    ("--to-offset", "2"): 2,
+    ("--shift-by", "-1"): 1,
+    ("--to-current",): 1,
+    ("--to-datetime", "2020-01-01T00:00:00.000"): 0,
+    ("--by-duration", "PT0S"): 3,
+}
+"""Options, one after the other, and the offset that they lead to; by time, of an hour's records."""
+
+
+def test_a_groups_offsets_are_reset_deleted_and_the_group_too(
+    tools: Tools, brokers: LocalCluster, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    topic, group = "java-reset", ("--group", "java-reset")
+    tools.run(f"{TOOLS}.TopicCommand", "--create", "--topic", topic, "--partitions", "1")
+    tools.run(f"{TOOLS}.ConsoleProducer", "--topic", topic, stdin="one\ntwo\nthree\n")
+    settings = {"bootstrap.servers": brokers.kafka_bootstrap, "group.id": group[1]}
+    consumer = Consumer(settings)
+    request.addfinalizer(consumer.close)
+    consumer.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+
+    def committed() -> int:
+        (found,) = consumer.committed([TopicPartition(topic, 0)], timeout=DEADLINE_S)
+        return int(found.offset)
+
+    reset = ("--reset-offsets", *group, "--topic", topic)
+    tools.run(GROUPS, *reset, "--to-earliest", "--dry-run")
+    assert committed() == 1
+    for options, offset in RESETS.items():
+        tools.run(GROUPS, *reset, *options, "--execute")
+        assert committed() == offset, options
+    plan = tmp_path / "plan.csv"
+    plan.write_text(f"{topic},0,2\n")
+    tools.run(GROUPS, "--reset-offsets", *group, "--from-file", str(plan), "--execute")
+    described = tools.run(GROUPS, "--describe", *group)
+    assert re.search(rf"{group[1]}\s+{topic}\s+0\s+2\s+3\s+1 ", described), described
+    tools.run(GROUPS, "--delete-offsets", *group, "--topic", topic)
+    assert committed() < 0
+    consumer.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+    assert "successful" in tools.run(GROUPS, "--delete", *group)
+    assert group[1] not in tools.run(GROUPS, "--list")
