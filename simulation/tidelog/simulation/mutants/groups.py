@@ -18,6 +18,9 @@ UNSEEN: frozenset[str] = frozenset(
         "late_requests_taken",
         "late_commits_taken",
         "commits_of_deleted_topics_taken",
+        "late_heartbeats_taken",
+        "replaced_members_not_fenced",
+        "waiting_members_expire",
     }
 )
 """Not noticed by every hundred seeds. Hunted when asked for.
