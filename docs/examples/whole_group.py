@@ -74,7 +74,9 @@ async def share(bootstrap: str, topic: str) -> None:
     partition = TopicPartition(topic, 0)
     consumer.commit_soon(on_done=lambda error: print(f"committed: {error or 'all'}"))
     await consumer.commit({partition: OffsetAndMetadata(3, "by hand")})
-    assert (await consumer.committed([partition]))[partition] == OffsetAndMetadata(3, "by hand")
+    found = (await consumer.committed([partition]))[partition]
+    assert found is not None
+    assert (found.offset, found.metadata) == (3, "by hand")
     member: GroupMetadata = consumer.group_metadata()
     print(f"member {member.member_id} at epoch {member.epoch}")
     await consumer.unsubscribe()  # leaves the group; subscribe joins it again

@@ -18,7 +18,8 @@ class OffsetAndMetadata(NamedTuple):
     metadata: str = ""
     """The application's own text."""
     leader_epoch: int | None = None
-    """Leader epoch of the last record before; None: not known."""
+    """Leader epoch of the last record before; None: not known. A commit without it gets the one in
+    which the consumer has read the partition."""
 
 
 class GroupMetadata(NamedTuple):
