@@ -105,7 +105,8 @@ class ClassicRounds:
         for member_id in before.members:
             if member_id in now.members and member_id not in group.round.unsynced:
                 yield member_id
-        for member_id, end_ms in before.pending.items():
+        # A group that its last member has left has nobody to wait for.
+        for member_id, end_ms in before.pending.items() if now.members else ():
             is_gone = member_id in self._leaving or end_ms <= now_ms
             if not is_gone and member_id not in now.members:
                 yield member_id
