@@ -186,9 +186,13 @@ func admin(ctx context.Context, seeds kgo.Opt, args []string) error {
 	if grown, err := calls.UpdatePartitions(ctx, 3, topic); err != nil || grown.Error() != nil {
 		return errors.Join(err, grown.Error())
 	}
-	topics, err := calls.ListTopics(ctx, topic)
-	if err != nil {
-		return err
+	// Any broker answers, and one may hear of the new partition a moment later.
+	var topics kadm.TopicDetails
+	for tries := 0; tries < 100 && len(topics[topic].Partitions) < 3; tries++ {
+		time.Sleep(100 * time.Millisecond)
+		if topics, err = calls.ListTopics(ctx, topic); err != nil {
+			return err
+		}
 	}
 	fmt.Println("partitions", len(topics[topic].Partitions))
 	compact := "compact"
