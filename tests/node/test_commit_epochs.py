@@ -40,6 +40,17 @@ async def test_a_coordinator_behind_its_members_waits_for_the_epoch(calls: Group
     assert await calls.committed() == {("orders", 0): 7}
 
 
+async def test_a_broker_that_is_no_coordinator_waits_for_nothing(calls: GroupCalls) -> None:
+    leader = await calls.coordinator()
+    other = next(one for one in ADDRESSES if one != leader)
+    calls.cluster.lag(other)
+    await _elect_another(calls.cluster)
+    request = OffsetCommitRequest(group_id="g", member_epoch=-1)
+    request.topics.add(topic="orders").partitions.add(offset=7, leader_epoch=99)
+    refused = await calls.cluster.ask(other, OFFSET_COMMIT, request)
+    assert code_name(refused.error.code) == "NOT_COORDINATOR"
+
+
 async def test_a_coordinator_that_does_not_catch_up_says_so(calls: GroupCalls) -> None:
     leader = await calls.coordinator()
     calls.cluster.lag(leader)

@@ -32,7 +32,12 @@ from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.image_topics import ImageTopics
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
 from tidelog.broker.coordinator.moment import Moment
-from tidelog.broker.coordinator.offsets import CommittedOffset, OffsetResult, TopicPartition
+from tidelog.broker.coordinator.offsets import (
+    CommittedOffset,
+    OffsetResult,
+    TopicPartition,
+    is_ahead,
+)
 from tidelog.broker.coordinator.ordered_heartbeats import answered, is_late, numbered
 from tidelog.broker.coordinator.pattern_matching import PatternMatching
 from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
@@ -232,6 +237,7 @@ class GroupCoordinator:
         self, group_id: str, committer: Committer, offsets: Offsets
     ) -> list[OffsetResult]:
         """Commit offsets, a result each; a long request in parts, each for itself."""
+        self._find(group_id)  # a broker that is no coordinator says so at once
         await self._know_epochs(offsets)
         results: list[OffsetResult] = []
         end = 0
@@ -255,14 +261,13 @@ class GroupCoordinator:
 
         A member's leader may be newer than this broker's metadata.
         """
-        since_ms, is_unknown = self._clock.monotonic_ms(), self._topics.is_unknown
-        for one in offsets:
-            if is_unknown(one):
-                await self._catch_up.wait(
-                    lambda one=one: not is_unknown(one),  # type: ignore[misc]
-                    since_ms=since_ms,
-                    timeout_ms=self.config.offsets_commit_timeout_ms,
-                )
+        ahead = [one for one in offsets if is_ahead(*one, self._topics)]
+        if ahead:
+            await self._catch_up.wait(
+                lambda: not any(is_ahead(*one, self._topics) for one in ahead),
+                since_ms=self._clock.monotonic_ms(),
+                timeout_ms=self.config.offsets_commit_timeout_ms,
+            )
 
     async def fetch(
         self, group_id: str, committer: Committer, partitions: Sequence[TopicPartition]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.broker.coordinator.offsets import CommittedOffset, TopicPartition
 from tidelog.broker.coordinator.patterns.topic_patterns import TopicPatterns
 from tidelog.broker.coordinator.subscribed_topics import digest_of
 from tidelog.metadata.image import MetadataImage, TopicImage
@@ -52,17 +51,6 @@ class ImageTopics:
         """See `Topics`."""
         found = self._image().topic_by_id(topic_id)
         return -1 if found is None else found.partitions[partition].leader_epoch
-
-    def is_unknown(self, offset: tuple[TopicPartition, CommittedOffset]) -> bool:
-        """True for a leader epoch above that of its partition in the image."""
-        (name, topic_id, number), committed = offset
-        if committed.leader_epoch <= 0:
-            return False
-        image = self._image()
-        topic = image.topics.get(name) if name else image.topic_by_id(topic_id)
-        if topic is None or not 0 <= number < len(topic.partitions):
-            return False  # it is refused for that
-        return committed.leader_epoch > topic.partitions[number].leader_epoch
 
     def matching(self, pattern: str) -> frozenset[str]:
         """See `Topics`."""

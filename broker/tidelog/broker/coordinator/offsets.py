@@ -156,7 +156,8 @@ class CommittedOffsets:
             try:
                 found = resolver.resolve(asked)
                 self._check(found, committed)
-                _check_epoch(found, committed, topics)
+                if is_ahead(found, committed, topics):
+                    raise _no_such_epoch(found, committed, topics)
                 if check is not None:
                     check(found)
                 before = held.get((found.topic_id, found.partition))
@@ -405,16 +406,28 @@ def _check_bytes(group_id: str, growth: int, room: int) -> None:
         )
 
 
-def _check_epoch(partition: TopicPartition, committed: CommittedOffset, topics: Topics) -> None:
-    """Refuse an epoch that no leader has had: readers would wait for that leader (KIP-320)."""
+def is_ahead(partition: TopicPartition, committed: CommittedOffset, topics: Topics) -> bool:
+    """True for a leader epoch that no leader of an existing partition has had, by `topics`.
+
+    Readers would wait for that leader (KIP-320).
+    """
     if committed.leader_epoch <= 0:
-        return
+        return False
+    name, topic_id, number = partition
+    found_id = topic_id or topics.topic_id(name)
+    if found_id is None or not 0 <= number < topics.partition_count(found_id):
+        return False  # it is refused for that
+    return committed.leader_epoch > topics.leader_epoch(found_id, number)
+
+
+def _no_such_epoch(
+    partition: TopicPartition, committed: CommittedOffset, topics: Topics
+) -> InvalidRequestError:
     newest = topics.leader_epoch(partition.topic_id, partition.partition)
-    if committed.leader_epoch > newest:
-        raise InvalidRequestError(
-            f"leader epoch {committed.leader_epoch} of {partition.topic}-{partition.partition}: "
-            f"the newest is {newest}; commit that of the last record read, or none"
-        )
+    return InvalidRequestError(
+        f"leader epoch {committed.leader_epoch} of {partition.topic}-{partition.partition}: "
+        f"the newest is {newest}; commit that of the last record read, or none"
+    )
 
 
 def _has_expired(committed: CommittedOffset, retention: Retention, now_ms: int) -> bool:
