@@ -15,9 +15,8 @@ ALL: dict[str, Mutant] = {
 UNSEEN: frozenset[str] = frozenset(
     {
         "assigned_under_a_newer_epoch",
-        "late_requests_taken",
         "late_commits_taken",
-        "commits_of_deleted_topics_taken",
+        "stuck_members_removed_at_once",
         "late_heartbeats_taken",
         "replaced_members_not_fenced",
         "waiting_members_expire",
