@@ -14,6 +14,8 @@ from typing import Self
 from tests.benchmarks.groups_sides import confluent
 
 LIMIT_S = 60.0
+KEYS = 120
+"""Of Java's records, in turn: enough that each of a dozen partitions has some."""
 
 
 class Acks:
@@ -90,7 +92,8 @@ class JavaLoad(Acks):
         self._command = [
             *("java", "-cp", f"{jars}/*", "org.apache.kafka.tools.VerifiableProducer"),
             *("--bootstrap-server", bootstrap, "--topic", topic, "--acks", "-1"),
-            *("--throughput", "1000"),
+            # Without keys its records would go to one partition for a batch.
+            *("--throughput", "1000", "--repeating-keys", str(KEYS)),
         ]
 
     def _run(self) -> None:
