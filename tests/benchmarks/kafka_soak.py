@@ -16,13 +16,10 @@ when replicas did not get in sync; or when a node's memory is not bounded.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +31,7 @@ from tests.benchmarks.soak import (
     Sampler,
     Striker,
     read_back,
+    run_soak,
 )
 from tests.benchmarks.soak_ledger import VIOLATIONS, Digest, Ledger
 from tests.integration.local_cluster import LocalCluster
@@ -125,33 +123,7 @@ def verdict(
 
 def main() -> None:
     """Soak, print, judge."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rate", type=float, default=1_000, help="records a second, all together")
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it cleans up then, too
-    with tempfile.TemporaryDirectory(prefix="kafka-soak-") as folder:
-        cluster = LocalCluster(Path(folder, "data"), has_kafka=True)
-        try:
-            started = cluster.start()
-            if started.returncode:
-                raise SystemExit(started.stderr)
-            running = soak(
-                cluster,
-                Path(folder),
-                minutes=options.minutes,
-                seed=options.seed,
-                rate=options.rate,
-            )
-            figure = asyncio.run(running)
-        finally:
-            cluster.stop()
-    figure |= {"minutes": round(options.minutes, 1), "seed": options.seed}
-    sys.stdout.write(json.dumps(figure) + "\n")
-    sys.exit(1 if figure["violations"] else 0)
+    run_soak(soak, __doc__, minutes=10, rate=1_000, has_kafka=True)
 
 
 if __name__ == "__main__":

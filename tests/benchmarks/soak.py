@@ -26,10 +26,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tests.benchmarks.memory_samples import Growth, Memory
 from tests.benchmarks.soak_ledger import VIOLATIONS, Digest, Ledger, Place, Receipt
@@ -244,36 +244,52 @@ def _verdict(
     }
 
 
-def main() -> None:
-    """Soak, print, judge."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--minutes", type=float, default=20)
+class Soak(Protocol):
+    """A soak of nodes that run; its object of figures has `violations`."""
+
+    async def __call__(
+        self, cluster: LocalCluster, folder: Path, *, minutes: float, seed: int, rate: float
+    ) -> dict[str, Any]: ...
+
+
+def run_soak(
+    soak: Soak, doc: str | None, *, minutes: float, rate: float, has_kafka: bool = False
+) -> None:
+    """Soak nodes of its own as the command line says, print, judge: the exit code."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=minutes)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rate", type=float, default=1_500, help="records a second, all together")
+    parser.add_argument("--rate", type=float, default=rate, help="records a second, all together")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # it cleans up then, too
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        cluster = LocalCluster(Path(folder, "data"))
+        cluster = LocalCluster(Path(folder, "data"), has_kafka=has_kafka)
         try:
             started = cluster.start()
             if started.returncode:
                 raise SystemExit(started.stderr)
-            figure = asyncio.run(
-                soak(
-                    cluster,
-                    Path(folder),
-                    minutes=options.minutes,
-                    seed=options.seed,
-                    rate=options.rate,
-                )
+            running = soak(
+                cluster,
+                Path(folder),
+                minutes=options.minutes,
+                seed=options.seed,
+                rate=options.rate,
             )
+            figure = asyncio.run(_awaited(running))
         finally:
             cluster.stop()
-    figure |= {"minutes": round(options.minutes), "seed": options.seed}
+    figure |= {"minutes": round(options.minutes, 1), "seed": options.seed}
     sys.stdout.write(json.dumps(figure) + "\n")
     sys.exit(1 if figure["violations"] else 0)
+
+
+async def _awaited(running: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    return await running
+
+
+def main() -> None:
+    """Soak, print, judge."""
+    run_soak(soak, __doc__, minutes=20, rate=1_500)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ha
         else:
             await self._listener.on_partitions_lost(self._consumer, gone)
         async with self._commits:
-            """Nothing of the application's is on its way."""
+            pass  # nothing of the application's is on its way
 
 
 def _ours(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
