@@ -38,9 +38,7 @@ async def test_it_goes_round_and_round(open_log: OpenLog) -> None:
     assert log.damage is None
 
 
-async def test_every_changed_byte_that_was_flushed_is_found(
-    disk: SimDisk, open_log: OpenLog
-) -> None:
+async def test_every_changed_byte_is_found(disk: SimDisk, open_log: OpenLog) -> None:
     log = await filled(open_log)
     for segment in log.segments:
         for position, header in list(segment.headers()):
@@ -65,15 +63,16 @@ async def test_a_file_that_became_shorter_is_found(disk: SimDisk, open_log: Open
         append(log, b"x", epoch=9)
 
 
-async def test_what_was_not_flushed_is_left_alone(disk: SimDisk, open_log: OpenLog) -> None:
-    log = await filled(open_log)
-    log = await open_log(segment_bytes=400)
+async def test_what_was_not_flushed_is_checked_too(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await open_log()
     for _ in range(5):
         append(log, b"b", epoch=9)
-    flushed = log.segments[0].size + log.segments[1].size
-    await log.checkpoint()
-    await log.truncate_to(log.segments[2].base_offset)
-    assert await round_of(log) == flushed == log.size_in_bytes
+    assert log.recovery_point == 0
+    assert await round_of(log) == log.size_in_bytes
+    disk.flip(segment_path(DIRECTORY, 0), log.size_in_bytes - 1, 3)
+    await round_of(log)
+    assert log.damage is not None
+    assert log.damage.first_bad_offset == 4
 
 
 async def test_it_goes_on_when_the_ends_of_the_log_move(open_log: OpenLog) -> None:

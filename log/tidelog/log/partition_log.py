@@ -256,14 +256,14 @@ class PartitionLog:
         _log.error("log damaged", directory=self.directory, reason=error.message)
 
     async def scrub(self, *, max_bytes: int) -> int:
-        """Verify the next stretch of flushed batches; return the number of bytes read.
+        """Verify the next stretch of batches; return the number of bytes read.
 
         Starts over after the end. Sets `damage` instead of raising.
         """
         with suppress(DamagedLogError), self._noting_damage():
             return await self.reading(
                 lambda: self._segments.check_next(
-                    self.recovery_point if self.is_usable else 0, max_bytes=max_bytes
+                    self.log_end_offset if self.is_usable else 0, max_bytes=max_bytes
                 )
             )
         return 0

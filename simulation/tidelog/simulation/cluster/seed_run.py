@@ -47,9 +47,6 @@ class Guest(Protocol):
     async def strike_until(self, is_over: Callable[[], bool]) -> None:
         """Strike the clients, beside the storm; return when that is over and all of them run."""
 
-    def calm_down(self) -> None:
-        """Do what an operator does when all is healed."""
-
     def find_restless(self) -> Iterator[str]:
         """Yield what has not come to rest."""
 
@@ -203,8 +200,6 @@ class _Story:
 
     async def _calm_down(self) -> None:
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
-        if self._guest is not None:
-            self._guest.calm_down()
         if not await self._comes_to_rest(CALM_S_MAX, "I29"):
             stopping.cancel()
             return

@@ -15,8 +15,6 @@ from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.chaos.faults.drawer import Span
 from tidelog.chaos.workloads.plans import STEADY, TopicPlan
-from tidelog.client import Admin
-from tidelog.client.errors import TidelogError
 from tidelog.core.chance import SeededRandom
 from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.simulation.cluster.cluster import Machine
@@ -44,7 +42,6 @@ from tidelog.simulation.wire.wire_reader import WireReader
 GROUP_PROBABILITY = 0.35
 """Share of the seeds that have a group."""
 OFFSETS_SEGMENT_BYTES = 30_000
-FLUSH_MS = "500"
 LATE_S, LATE_FOR_S = Span(0.1, 3.0), Span(0.5, 4.0)
 LATE_PROBABILITY = 0.5
 FINAL_S_MAX, LOOK_EVERY_S = 10.0, 0.1
@@ -167,7 +164,6 @@ class WireGroup:
     ) -> None:
         report, count = base.findings.report, base.count_event
         self._base = base
-        self._flushing: asyncio.Task[None] | None = None
         self._handed = HandedOut(STEADY, report, count)
         self._checks = ClassicChecks(report, count)
         ways: ClassicWays = FrameWays(base, claims, self._handed, random, bootstrap=bootstrap)
@@ -188,24 +184,8 @@ class WireGroup:
         """See `Guest.strike_until`."""
         await self._group.strike_until(is_over)
 
-    def calm_down(self) -> None:
-        """See `Guest.calm_down`: have the commits flushed, since a scrub reads what is flushed."""
-        self._flushing = asyncio.create_task(self._flush_offsets(), name="flush-offsets")
-
-    async def _flush_offsets(self) -> None:
-        admin = Admin(self._base.bootstrap, **self._base.client_ports("operator"))
-        while True:
-            try:
-                await admin.alter_configs(OFFSETS_TOPIC, {"flush.ms": FLUSH_MS})
-                return
-            except TidelogError as error:
-                self._base.note("operator", f"flush.ms is not set: {error}")
-                await asyncio.sleep(LOOK_EVERY_S)
-
     def find_restless(self) -> Iterator[str]:
         """See `Guest.find_restless`."""
-        if self._flushing is None or not self._flushing.done():
-            yield f"flush.ms of {OFFSETS_TOPIC} is not set"
         yield from self._group.find_restless()
         topic_id, count = self._group.partition_ids()
         owned = sum(len(one.owned or ()) for one in self._group.members if one is not None)
