@@ -66,7 +66,7 @@ bench: setup ## Measure (OPTIONS=--quick); NAMES="failover log": other figures, 
 chaos: setup ## Run every fault scenario on real processes (OPTIONS=--full: the catalogue's counts); reports in .chaos
 	@$(BIN)/tidelog chaos run all $(OPTIONS)
 
-chaos-smoke: setup ## Run the few fault scenarios that are part of make test
+chaos-smoke: setup ## Run the few fault scenarios that are, in turn, part of make test
 	@$(BIN)/tidelog chaos run smoke $(OPTIONS)
 
 chaos-mutants: setup ## Break rules in real nodes, one at a time: a run must notice each

@@ -10,6 +10,7 @@ shows that one alone.
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,12 @@ def kept_seeds(config: pytest.Config, regressions: Path) -> list[int]:
         return seeds
     turn = config.getoption("first_seed") // ALIGNED_TO % TURNS
     return seeds[:-NEWEST_KEPT][turn::TURNS] + seeds[-NEWEST_KEPT:]
+
+
+def in_turn(config: pytest.Config, choices: Sequence[str]) -> str:
+    """The one of them that this run has its turn with."""
+    first: int = config.getoption("first_seed")
+    return choices[first // ALIGNED_TO % len(choices)]
 
 
 def parametrize_kept(metafunc: pytest.Metafunc, argument: str, regressions: Path) -> None:

@@ -79,8 +79,15 @@ def running_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalC
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    """Three nodes with listeners of Kafka's protocol, for all tests of a module."""
-    cluster = LocalCluster(tmp_path_factory.mktemp("kafka") / "data", has_kafka=True)
+    """Three nodes with listeners of Kafka's protocol, for all tests of a module.
+
+    Their classic groups do not wait three seconds for further members, as by default.
+    """
+    cluster = LocalCluster(
+        tmp_path_factory.mktemp("kafka") / "data",
+        has_kafka=True,
+        variables={"TIDELOG_GROUP_INITIAL_REBALANCE_DELAY_MS": "200"},
+    )
     try:
         started = cluster.start()
         assert started.returncode == 0, started.stderr

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tidelog.core.config_sources import without_variables
@@ -19,8 +20,12 @@ COMMAND_TIMEOUT_S = 600
 class LocalCluster:
     """Three nodes below `folder`, once `start` was called; `stop` leaves none of them behind."""
 
-    def __init__(self, folder: Path, *, has_kafka: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, has_kafka: bool = False, variables: Mapping[str, str] | None = None
+    ) -> None:
+        """`variables` of the environment configure its nodes."""
         self.folder = folder
+        self._variables = variables or {}
         self.ports = quiet_ports(9 if has_kafka else 6)
 
     @property
@@ -46,7 +51,11 @@ class LocalCluster:
             capture_output=True,
             text=True,
             timeout=COMMAND_TIMEOUT_S,
-            env={**without_variables(NODE_KEYS, os.environ), "TIDELOG_BOOTSTRAP": self.bootstrap},
+            env={
+                **without_variables(NODE_KEYS, os.environ),
+                **self._variables,
+                "TIDELOG_BOOTSTRAP": self.bootstrap,
+            },
             check=False,
         )
 

@@ -33,7 +33,8 @@ from tidelog.simulation.suites.worker import silence_nodes
 ALL = "all"
 SMOKE = "smoke"
 SMOKE_IDS = ("control", "F01", "F12", "F40", "F46")
-"""Run by `make test`: no fault, a leader killed, a tail cut, answers lost, a member paused."""
+"""No fault, a leader killed, a tail cut, answers lost, a member paused. `make test` runs the first
+two, and one of the others in turn."""
 LOAD_S = 8.0
 MUTANT_RUNS = 6
 
