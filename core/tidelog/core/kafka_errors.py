@@ -58,6 +58,7 @@ __all__ = [
     "ThrottlingQuotaExceededError",
     "TidelogError",
     "TopicAlreadyExistsError",
+    "TransactionCoordinatorFencedError",
     "UnknownLeaderEpochError",
     "UnknownServerError",
     "UnknownTopicIdError",
@@ -244,6 +245,12 @@ class InvalidProducerEpochError(KafkaError):
     """A newer epoch of the producer id has written: this producer is fenced for good."""
 
     code = common_pb2.INVALID_PRODUCER_EPOCH
+
+
+class TransactionCoordinatorFencedError(KafkaError):
+    """A newer coordinator of the producer's transactions has written: the caller is none now."""
+
+    code = common_pb2.TRANSACTION_COORDINATOR_FENCED
 
 
 class KafkaStorageError(KafkaError):
