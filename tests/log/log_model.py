@@ -158,11 +158,11 @@ class LogModel:
         """After a power cut: what was refused may be there instead of what was not flushed."""
         bases = [one.header.base_offset for one in self.refused]
         first = max(self.end_at_least, min(bases, default=0))
-        possible = {one.records: one for one in self.batches + self.refused}
-        there = [one.records for one in scan(log) if one.header.base_offset >= first]
-        if any(one.records in there for one in self.refused):
+        possible = {_told_apart(one): one for one in self.batches + self.refused}
+        there = [_told_apart(one) for one in scan(log) if one.header.base_offset >= first]
+        if any(_told_apart(one) in there for one in self.refused):
             self.cut(first)
-            self.batches += [possible[records] for records in there]
+            self.batches += [possible[found] for found in there]
 
     def check(self, log: PartitionLog) -> list[Batch]:
         """The log is what it may be; returns what it holds."""
@@ -230,3 +230,8 @@ class LogModel:
             for later in self.cleanings
             if min(first.end_offset, later.end_offset) > newest.offset
         )
+
+
+def _told_apart(batch: Batch) -> tuple[int, tuple[Record, ...]]:
+    """Epoch and records: the same records may come again in a newer epoch."""
+    return batch.header.partition_leader_epoch, batch.records
