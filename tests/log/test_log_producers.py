@@ -22,8 +22,8 @@ from tests.log.power_cuts import power_cuts
 from tidelog.core.errors import InvalidProducerEpochError, OutOfOrderSequenceError
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.producer_replay import update_producers
 from tidelog.log.producers import EXPIRATION_MS, ProducerEntry, ProducerStates
-from tidelog.log.recovery import update_producers
 from tidelog.simulation.engine.disk import SimDisk
 
 SEGMENT_BYTES = 3 * len(batch(b"a", b"b"))
@@ -286,11 +286,14 @@ async def test_a_transaction_whose_end_was_cut_is_open_again(
     assert log.producers.entries() == recovered_entries(log)
 
 
-async def test_a_producer_with_an_open_transaction_is_never_forgotten(
+async def test_a_producer_with_an_undecided_transaction_is_never_forgotten(
     open_log: OpenLog, clock: StillClock
 ) -> None:
     log = await open_log()
     with_transactions(log)
     clock.now_ms += 10 * EXPIRATION_MS
+    await log.apply_retention()
+    assert [entry.producer_id for entry in log.producers.entries()] == [7, 8]
+    commit(log)
     await log.apply_retention()
     assert [entry.producer_id for entry in log.producers.entries()] == [7]

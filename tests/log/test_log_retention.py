@@ -34,7 +34,7 @@ COMPACT: dict[str, Any] = {"cleanup_policy": ("compact",)}
 
 
 def expired(
-    *newest_times: int, log_start_offset: int = 0, high_watermark: int = END, **config: Any
+    *newest_times: int, log_start_offset: int = 0, last_stable_offset: int = END, **config: Any
 ) -> int:
     """How many segments at time 1000, each of 10 records, 100 bytes and that newest time.
 
@@ -48,7 +48,7 @@ def expired(
         facts,
         config=LogConfig(**config),
         log_start_offset=log_start_offset,
-        high_watermark=high_watermark,
+        last_stable_offset=last_stable_offset,
         now_ms=1000,
     )
 
@@ -95,9 +95,9 @@ def test_what_lies_below_the_log_start_goes_by_whole_segments() -> None:
 
 @pytest.mark.parametrize("config", [{"retention_ms": 1}, {"retention_bytes": 0}])
 def test_nothing_goes_that_is_not_committed(config: dict[str, Any]) -> None:
-    for high_watermark, count in ((9, 0), (10, 1), (29, 2), (30, 3)):
-        assert expired(OLD, OLD, OLD, **config, high_watermark=high_watermark) == count
-        assert expired(NEW, NEW, log_start_offset=20, high_watermark=high_watermark) == min(
+    for last_stable_offset, count in ((9, 0), (10, 1), (29, 2), (30, 3)):
+        assert expired(OLD, OLD, OLD, **config, last_stable_offset=last_stable_offset) == count
+        assert expired(NEW, NEW, log_start_offset=20, last_stable_offset=last_stable_offset) == min(
             count, 2
         )
 

@@ -16,10 +16,12 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from crc32c import crc32c
 
 from tidelog.log.epochs import EpochEntry
+from tidelog.log.transactions import EndedTransaction
 
 CHECKPOINT_FILE = "checkpoint"
 CLEAN_FILE = ".clean"
@@ -35,6 +37,14 @@ _MAX_DIGITS = 19
 _SEAL_BYTES = len("crc32c: 00000000\n")
 
 
+class IndexSeal(NamedTuple):
+    """Transaction index of the segment at `base_offset`: its size and CRC-32C."""
+
+    base_offset: int
+    size_bytes: int
+    crc: int
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Offsets saved for the next start; exclusive ends, except for the log start offset."""
@@ -47,6 +57,10 @@ class Checkpoint:
     first_dirty_offset: int
     """End of the compacted part of the log."""
     epochs: tuple[EpochEntry, ...]
+    ended: tuple[EndedTransaction, ...] = ()
+    """Transactions with a marker at or above the high watermark."""
+    aborted: tuple[IndexSeal, ...] = ()
+    """Transaction indexes on stable storage that are not empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +83,9 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
             f"log_start_offset: {checkpoint.log_start_offset}",
             f"first_dirty_offset: {checkpoint.first_dirty_offset}",
             f"epochs: {len(checkpoint.epochs)}",
-            *(f"{entry.epoch} {entry.start_offset}" for entry in checkpoint.epochs),
+            *_rows(checkpoint.epochs),
+            *_list("ended", checkpoint.ended),
+            *_list("aborted", checkpoint.aborted),
         ]
     )
 
@@ -86,12 +102,23 @@ def decode_checkpoint(data: bytes) -> Checkpoint | None:
         return None
     topic_id = _id_of(values[0])
     numbers = [number for number in map(_number, values[1:]) if number is not None]
-    pairs = [pair for pair in map(_pair, lines[len(names) :]) if pair is not None]
-    is_whole = len(numbers) == len(names) - 1 and len(pairs) == len(lines) - len(names)
-    if topic_id is None or not is_whole or len(pairs) != numbers[-1]:
+    if topic_id is None or len(numbers) != len(names) - 1:
         return None
-    epochs = tuple(EpochEntry(*pair) for pair in pairs)
-    return Checkpoint(topic_id, numbers[0], numbers[1], numbers[2], numbers[3], epochs)
+    epochs, lines = _take_rows(lines[len(names) :], numbers[-1], len(EpochEntry._fields))
+    ended, lines = _take_list("ended", lines, len(EndedTransaction._fields))
+    aborted, lines = _take_list("aborted", lines, len(IndexSeal._fields))
+    if epochs is None or ended is None or aborted is None or lines:
+        return None
+    return Checkpoint(
+        topic_id=topic_id,
+        recovery_point=numbers[0],
+        high_watermark=numbers[1],
+        log_start_offset=numbers[2],
+        first_dirty_offset=numbers[3],
+        epochs=tuple(EpochEntry(*row) for row in epochs),
+        ended=tuple(EndedTransaction(*row) for row in ended),
+        aborted=tuple(IndexSeal(*row) for row in aborted),
+    )
 
 
 def encode_clean_marker(marker: CleanMarker) -> bytes:
@@ -196,7 +223,30 @@ def _number(text: str) -> int | None:
     return int(text) if is_number else None
 
 
-def _pair(line: str) -> tuple[int, int] | None:
-    first, _, second = line.partition(" ")
-    pair = (_number(first), _number(second))
-    return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+def _rows(entries: Sequence[tuple[int, ...]]) -> list[str]:
+    return [" ".join(map(str, entry)) for entry in entries]
+
+
+def _list(name: str, entries: Sequence[tuple[int, ...]]) -> list[str]:
+    """Encode an optional list: nothing when it is empty."""
+    return [f"{name}: {len(entries)}", *_rows(entries)] if entries else []
+
+
+def _take_list(
+    name: str, lines: list[str], width: int
+) -> tuple[list[tuple[int, ...]] | None, list[str]]:
+    """Decode an optional list as `_take_rows`; empty when the lines do not begin with it."""
+    if not lines or not lines[0].startswith(f"{name}: "):
+        return [], lines
+    count = _number(lines[0].partition(": ")[2])
+    return (None, lines) if not count else _take_rows(lines[1:], count, width)
+
+
+def _take_rows(
+    lines: list[str], count: int, width: int
+) -> tuple[list[tuple[int, ...]] | None, list[str]]:
+    """Decode `count` rows of `width` numbers; return them, or None, and the lines that follow."""
+    rows = [tuple(map(_number, line.split(" "))) for line in lines[:count]]
+    whole = [tuple(n for n in row if n is not None) for row in rows]
+    is_whole = len(rows) == count and all(len(row) == width for row in rows) and whole == rows
+    return whole if is_whole else None, lines[count:]

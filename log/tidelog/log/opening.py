@@ -12,8 +12,9 @@ import structlog
 from tidelog.core.env import Clock, Disk
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import EpochCache
+from tidelog.log.log_ends import LogEnds
 from tidelog.log.log_folder import Life, LogFolder
-from tidelog.log.producers import ProducerStates
+from tidelog.log.log_writer import LogWriter
 from tidelog.log.recovery import Damage, Recovered, recover
 from tidelog.log.segment_list import SegmentList
 from tidelog.log.snapshot_files import SnapshotFiles
@@ -29,9 +30,10 @@ class LogParts:
     folder: LogFolder
     segments: SegmentList
     epochs: EpochCache
-    producers: ProducerStates
     snapshots: SnapshotFiles
     stable: StableStorage
+    writer: LogWriter
+    ends: LogEnds
     damage: Damage | None
     was_clean: bool
 
@@ -70,6 +72,7 @@ async def open_parts(
         segments=segments,
         snapshots=found.snapshots,
         epochs=found.epochs,
+        producers=found.producers,
         checkpoint=left.checkpoint,
         log_start_offset=found.log_start_offset,
     )
@@ -81,13 +84,38 @@ async def open_parts(
     )
     if found.damage is None:
         await stable.lower_recovery_point(found.log_end_offset)
+    return _assemble(found, folder, segments, stable, disk=disk, clock=clock)
+
+
+def _assemble(
+    found: Recovered,
+    folder: LogFolder,
+    segments: SegmentList,
+    stable: StableStorage,
+    *,
+    disk: Disk,
+    clock: Clock,
+) -> LogParts:
+    epochs, snapshots = found.epochs, found.snapshots
+    writer = LogWriter(segments=segments, epochs=epochs, snapshots=snapshots, stable=stable)
+    ends = LogEnds(
+        disk=disk,
+        clock=clock,
+        folder=folder,
+        segments=segments,
+        epochs=epochs,
+        snapshots=snapshots,
+        stable=stable,
+        writer=writer,
+    )
     return LogParts(
         folder=folder,
         segments=segments,
-        epochs=found.epochs,
-        producers=found.producers,
-        snapshots=found.snapshots,
+        epochs=epochs,
+        snapshots=snapshots,
         stable=stable,
+        writer=writer,
+        ends=ends,
         damage=found.damage,
         was_clean=found.is_clean,
     )

@@ -1,6 +1,7 @@
 """The log of one partition replica: its contract.
 
     append_as_leader, append_as_follower     whole batches at the end, all or nothing
+    append_marker                            the end of a producer's transaction
     read, offset_for_time, …                 whole batches, each walked and CRC-checked
     flush, checkpoint, close                  bounds the cost of a power loss, a crash, a start
     truncate_to, restart_at                  the end moves down: a follower after an election
@@ -24,7 +25,7 @@ from typing import TypeVar
 import structlog
 
 from tidelog.core.env import Clock, Disk
-from tidelog.core.errors import DamagedLogError, OffsetOutOfRangeError, StorageError, invariant
+from tidelog.core.errors import DamagedLogError, OffsetOutOfRangeError, StorageError
 from tidelog.core.memory_reads import reading
 from tidelog.log import time_lookup
 from tidelog.log.append_result import AppendResult
@@ -32,20 +33,20 @@ from tidelog.log.config import LogConfig
 from tidelog.log.file_names import CLEANED
 from tidelog.log.log_folder import ONLY_LIFE, Life, delete_log
 from tidelog.log.opening import LogParts, open_parts
-from tidelog.log.producers import EXPIRATION_MS
-from tidelog.log.recovery import Damage, rebuild_producers, update_producers
-from tidelog.log.retention import RetentionResult, expired_segments
+from tidelog.log.producers import EXPIRATION_MS, ProducerStates
+from tidelog.log.recovery import Damage
+from tidelog.log.retention import RetentionResult
 from tidelog.log.segment import ReadResult, Segment
 from tidelog.log.time_lookup import Span, TimestampedOffset
 from tidelog.log.validation import (
     LOG_APPEND_TIME,
     UNSEEN,
-    ProducedBatch,
     Seen,
     validate_fetched,
     validate_produced,
 )
-from tidelog.records.batch import Buffer, assign_offsets
+from tidelog.records.batch import Buffer
+from tidelog.records.records import ControlMarker
 
 __all__ = [
     "AppendResult",
@@ -75,7 +76,6 @@ class PartitionLog:
         self.was_clean = parts.was_clean
         """True when the previous life ended with `close`, and the files are as it left them."""
         self.folder = parts.folder
-        self.producers = parts.producers
         self.from_memory = disk.from_memory
         """Context manager that lets no read wait for the disk: see `tidelog.core.memory_reads`."""
         self._disk = disk
@@ -84,6 +84,8 @@ class PartitionLog:
         self._epochs = parts.epochs
         self._snapshots = parts.snapshots
         self._stable = parts.stable
+        self._writer = parts.writer
+        self._ends = parts.ends
         self._files_lock = asyncio.Lock()
 
     @classmethod
@@ -147,9 +149,33 @@ class PartitionLog:
         return self._stable.first_dirty_offset
 
     @property
+    def producers(self) -> ProducerStates:
+        """Producers of the log's records."""
+        return self._stable.producers
+
+    @producers.setter
+    def producers(self, states: ProducerStates) -> None:
+        self._stable.producers = states
+
+    @property
     def first_unstable_offset(self) -> int | None:
         """First offset of the oldest open transaction."""
         return self.producers.first_unstable_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        """End of the committed records of decided transactions, at most the high watermark.
+
+        A transaction is decided when its marker is below the high watermark.
+        """
+        return self._stable.last_stable_offset
+
+    def is_in_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """True when the producer's transaction of exactly this epoch is open here.
+
+        Its coordinator knows of this partition then.
+        """
+        return self.producers.is_in_transaction(producer_id, producer_epoch)
 
     @property
     def is_usable(self) -> bool:
@@ -169,27 +195,63 @@ class PartitionLog:
     # Appending
 
     def append_as_leader(
-        self, records: Buffer, *, leader_epoch: int, seen: Seen = UNSEEN
+        self,
+        records: Buffer,
+        *,
+        leader_epoch: int,
+        seen: Seen = UNSEEN,
+        transactional: bool = False,
     ) -> AppendResult:
         """Validate a producer's batches, assign offsets and epoch, append them; all or nothing.
 
+        `transactional`: the coordinator has this partition in the producer's transaction, so a
+        marker will come, whatever happens; without that a transactional batch is refused.
         A batch that an idempotent producer has sent before is not appended again: `AppendResult`.
         Raises as `validate_produced` (there: `seen`) and `ProducerStates.check`; `StorageError`
         when the disk refused: the log is out of service until it is reopened, and nothing was
         appended, unless it `is_outcome_unknown` or power is lost before a `flush`.
         """
         self._require_usable()
-        now_ms, end_offset = self._clock.wall_ms(), self.log_end_offset
-        batches = validate_produced(records, config=self.config, now_ms=now_ms, seen=seen)
-        is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
+        config, now_ms = self.config, self._clock.wall_ms()
+        batches = validate_produced(
+            records, config=config, now_ms=now_ms, seen=seen, transactional=transactional
+        )
         if (duplicate := self.producers.check(batches[0][0])) is not None:
+            is_append_time = config.message_timestamp_type == LOG_APPEND_TIME
             time_ms = duplicate.timestamp_ms if is_append_time else None
-            ends = (duplicate.base_offset, duplicate.last_offset, end_offset)
+            ends = (duplicate.base_offset, duplicate.last_offset, self.log_end_offset)
             return AppendResult(*ends, time_ms, is_duplicate=True)
-        invariant(leader_epoch >= self.latest_epoch, leader_epoch, self.latest_epoch)
-        batches, pieces = assign_offsets(batches, base_offset=end_offset, leader_epoch=leader_epoch)
-        result = self._append(batches, pieces, now_ms)
-        return result._replace(log_append_time_ms=now_ms) if is_append_time else result
+        with self._noting_damage():
+            return self._writer.append_in_epoch(
+                batches, leader_epoch=leader_epoch, config=config, now_ms=now_ms
+            )
+
+    def append_marker(
+        self,
+        *,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        is_commit: bool,
+        leader_epoch: int,
+    ) -> AppendResult:
+        """End a producer's transaction: one control record, with the raised epoch (KIP-890).
+
+        It fences late batches of older epochs also where no transaction is open. A marker that was
+        appended before is not again: the caller waits for the replication of the result's
+        `last_offset` all the same. Raises as `ProducerStates.check_marker`; `StorageError` as
+        `append_as_leader`.
+        """
+        self._require_usable()
+        with self._noting_damage():
+            return self._writer.append_marker(
+                ControlMarker(is_commit, coordinator_epoch),
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                leader_epoch=leader_epoch,
+                config=self.config,
+                now_ms=self._clock.wall_ms(),
+            )
 
     def append_as_follower(self, records: bytes) -> AppendResult:
         """Append the leader's batches unchanged; all or nothing.
@@ -198,7 +260,9 @@ class PartitionLog:
         """
         self._require_usable()
         batches = validate_fetched(records, next_offset=self.log_end_offset)
-        return self._append(batches, (records,), self._clock.wall_ms())
+        now_ms = self._clock.wall_ms()
+        with self._noting_damage():
+            return self._writer.append(batches, (records,), config=self.config, now_ms=now_ms)
 
     def assign_epoch(self, *, epoch: int, start_offset: int) -> None:
         """Record where a new leader's epoch begins, before the leader writes in it."""
@@ -207,6 +271,7 @@ class PartitionLog:
     def set_high_watermark(self, offset: int) -> None:
         """Set the high watermark, clamped to the log's ends, for the next checkpoint."""
         self._stable.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
+        self.producers.transactions.raise_high_watermark(self._stable.high_watermark)
 
     # Reading
 
@@ -289,11 +354,10 @@ class PartitionLog:
             if end < start or (is_damaged and end == start):
                 await self._restart_at(start)
                 return
-            self._epochs.truncate_from_end(end)
             if end < self.log_end_offset or is_damaged:
-                await self._stable.lower_recovery_point(end)
-                with self._stable.failing():
-                    await self._cut(end)
+                await self._ends.cut(end)
+            else:
+                self._epochs.truncate_from_end(end)
             self.damage = None
 
     async def restart_at(self, offset: int) -> None:
@@ -316,7 +380,7 @@ class PartitionLog:
         async with self._files():
             self._require_usable()
             await self._stable.raise_log_start(offset)
-            self._retire_below_start()
+            self._ends.retire_below_start()
             return self.log_start_offset
 
     async def apply_retention(self, *, expiration_ms: int = EXPIRATION_MS) -> RetentionResult:
@@ -325,20 +389,8 @@ class PartitionLog:
             self._require_usable()
             now_ms = self._clock.wall_ms()
             self.producers.expire(now_ms, expiration_ms=expiration_ms)
-            count = expired_segments(
-                await self.reading(self._segments.facts),
-                config=self.config,
-                log_start_offset=self.log_start_offset,
-                high_watermark=self._stable.high_watermark,
-                now_ms=now_ms,
-            )
-            if not count:
-                return RetentionResult(0, 0)
-            if count == len(self.segments):
-                with self._stable.failing():
-                    self._roll()
-            await self._stable.raise_log_start(self.segments[count].base_offset)
-            return self._retire_below_start()
+            facts = await self.reading(self._segments.facts)
+            return await self._ends.retire_expired(facts, config=self.config, now_ms=now_ms)
 
     def has_deleted_files(self) -> bool:
         """True when `remove_deleted` has, or will have, something to do."""
@@ -410,64 +462,8 @@ class PartitionLog:
     async def _restart_at(self, offset: int) -> None:
         if self.damage is None:
             await self._stable.checkpoint(self.segments)
-        with self._stable.failing():
-            # All must be removed before the checkpoint says so: a start in between finds damage.
-            self._segments.restart_at(offset, self.config)
-            self._snapshots.drop_above(-1)
-            await self._segments.sync_names()
-            self.producers.clear()
-            self._epochs.truncate_from_end(0)
-            await self._stable.begin_at(offset)
-            await self.folder.claim()
+        await self._ends.restart_at(offset, self.config)
         self.damage = None
-
-    def _append(
-        self, batches: Sequence[ProducedBatch], pieces: Sequence[Buffer], now_ms: int
-    ) -> AppendResult:
-        """Append batches that have offsets and epoch; `pieces` are their bytes."""
-        headers = [header for header, _ in batches]
-        for header in headers:
-            self._epochs.assign(header.partition_leader_epoch, header.base_offset)
-        first, last = headers[0], headers[-1]
-        try:
-            if not self._segments.active.has_room(last, sum(map(len, pieces)), self.config):
-                self._roll()
-            self._segments.active.append(pieces, headers)
-        except DamagedLogError as error:
-            self.note_damage(error)
-            raise
-        except StorageError:
-            self._stable.is_failed = True
-            raise
-        for header, batch in batches:
-            update_producers(self.producers, header, batch, now_ms)
-        self._stable.note_append()
-        return AppendResult(first.base_offset, last.last_offset, last.next_offset)
-
-    def _roll(self) -> None:
-        """Roll a new segment, with a snapshot of the producers at its base offset."""
-        self._segments.roll(self.config)
-        self._snapshots.write(self.log_end_offset, self.producers.entries())
-
-    async def _cut(self, end: int) -> None:
-        """Truncate the files, so that no power loss brings back the removed batches."""
-        self._segments.cut(end, await self.reading(lambda: self._segments.end_place(end)))
-        self._stable.clamp()
-        await self._segments.active.file.sync()
-        await self._disk.sync_directory(self.directory)
-        self._snapshots.drop_above(self.log_end_offset)
-        now_ms = self._clock.wall_ms()
-        self.producers = await rebuild_producers(self._disk, self.segments, self._snapshots, now_ms)
-
-    def _retire_below_start(self) -> RetentionResult:
-        gone = [one for one in self.segments[:-1] if one.next_offset <= self.log_start_offset]
-        if not gone:
-            return RetentionResult(0, 0)
-        with self._stable.failing():
-            size_bytes = self._segments.retire_first(len(gone), now_ms=self._clock.monotonic_ms())
-            self._snapshots.drop_below(self.segments[0].base_offset)
-        self._epochs.truncate_from_start(self.segments[0].base_offset)
-        return RetentionResult(len(gone), size_bytes)
 
     def _require_whole(self) -> None:
         if self.damage is not None:

@@ -12,9 +12,21 @@ Owns the last five batches of each producer id in its newest epoch, and which tr
     a newer epoch                        anything else                    OutOfOrderSequenceError
     an older epoch                       any                              InvalidProducerEpochError
 
-Sequences count records and wrap from 2**31 - 1 to 0. Markers have none; only their epoch is
-checked. Never appends: `check` changes nothing, `update` records an appended batch. Facts: Kafka's
-ProducerStateManager, ProducerAppendInfo and ProducerStateEntry.
+A transaction is one epoch long: its marker carries the next one (KIP-890, version 2), which fences
+what is late. So a transactional batch of an unknown producer begins at sequence 0, too, and
+
+    a marker of ...            while its transaction is ...   check_marker says
+    an unknown producer        -                              append
+    a newer epoch              open or not                    append
+    the known epoch            not open                       duplicate
+    the known epoch            open                           InvalidProducerEpochError: it began
+                                                              after that marker
+    an older epoch             any                            InvalidProducerEpochError
+    an older coordinator       any                            TransactionCoordinatorFencedError
+
+Sequences count records and wrap from 2**31 - 1 to 0. Markers have none. Never appends: the checks
+change nothing, `update` records an appended batch. Facts: Kafka's ProducerStateManager,
+ProducerAppendInfo and ProducerStateEntry.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -31,7 +43,9 @@ from tidelog.core.errors import (
     InvalidRecordError,
     OutOfOrderSequenceError,
     ThrottlingQuotaExceededError,
+    TransactionCoordinatorFencedError,
 )
+from tidelog.log.transactions import CompletedTransaction, EndedTransaction, Transactions
 from tidelog.records.batch import (
     BATCHES_PER_PRODUCER_MAX,
     CONTROL_FLAG,
@@ -43,8 +57,11 @@ from tidelog.records.batch import (
 from tidelog.records.records import ControlMarker
 
 NO_COORDINATOR_EPOCH = -1
+EPOCH_MAX = 2**15 - 1
+"""Last epoch of a producer id; its owner gets another id then."""
 PRODUCERS_MAX = 4096
-"""Maximum remembered producers without an open transaction, and open transactions, per log."""
+"""Maximum remembered producers without an undecided transaction, and undecided transactions, of a
+log."""
 EXPIRATION_MS = 24 * 60 * 60 * 1000
 """Default time for which a silent producer is remembered (producer.id.expiration.ms)."""
 
@@ -83,6 +100,8 @@ class _Producer:
     next_sequence: int = 0
     appended_at_ms: int | None = None
     """Local wall-clock time of the last append; None: none since the start."""
+    marker_offset: int | None = None
+    """Offset of the last marker; None: none since the start."""
     batches: list[BatchMetadata] = field(default_factory=list)
 
     def begin_epoch(self, epoch: int) -> None:
@@ -99,23 +118,34 @@ class _Producer:
 class ProducerStates:
     """Producers of one log, the longest silent first."""
 
-    def __init__(self, *, producers_max: int = PRODUCERS_MAX) -> None:
+    def __init__(self, *, producers_max: int = PRODUCERS_MAX, high_watermark: int = 0) -> None:
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
-        self._open: dict[int, int] = {}
-        """First offset of each open transaction by producer id, ascending."""
+        self.transactions = Transactions(high_watermark=high_watermark)
+        """Undecided transactions."""
         self._producers_max = producers_max
 
     @classmethod
-    def from_entries(cls, entries: Iterable[ProducerEntry]) -> ProducerStates:
-        """Build the state from `entries`, one per producer id, the longest silent first."""
-        states = cls()
+    def from_entries(
+        cls,
+        entries: Iterable[ProducerEntry],
+        *,
+        ended: Iterable[EndedTransaction] = (),
+        high_watermark: int = 0,
+    ) -> ProducerStates:
+        """Build the state from `entries`, one per producer id, the longest silent first.
+
+        `ended`: transactions that may be undecided for their marker, in the same records.
+        """
+        states = cls(high_watermark=high_watermark)
         for entry in entries:
             producer = _Producer(entry.producer_epoch, entry.coordinator_epoch, entry.timestamp_ms)
             producer.first_unstable_offset = entry.first_unstable_offset
             for batch in entry.batches:
                 producer.add(batch)
             states._producers[entry.producer_id] = producer
-        states._open = states._open_transactions()
+        for first_offset, producer_id in states._open_transactions():
+            states.transactions.begin(producer_id, first_offset)
+        states.transactions.adopt(ended)
         states._evict()
         return states
 
@@ -136,7 +166,18 @@ class ProducerStates:
     @property
     def first_unstable_offset(self) -> int | None:
         """First offset of the oldest open transaction."""
-        return next(iter(self._open.values()), None)
+        return self.transactions.first_open_offset
+
+    def is_in_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """True when the producer's transaction is open and of this epoch."""
+        producer = self._producers.get(producer_id)
+        is_of_epoch = producer is not None and producer.epoch == producer_epoch
+        return is_of_epoch and self.transactions.is_open(producer_id)
+
+    def marker_offset(self, producer_id: int) -> int | None:
+        """Offset of the producer's last marker; None when that is not known."""
+        producer = self._producers.get(producer_id)
+        return None if producer is None else producer.marker_offset
 
     def check(self, header: BatchHeader) -> BatchMetadata | None:
         """Check a batch. None: append it, then call `update`. Else: the batch it duplicates.
@@ -158,35 +199,71 @@ class ProducerStates:
             duplicate = _check_sequence(producer, header)
             if duplicate is not None:
                 return duplicate
-        self._check_transaction(header)
+        self._check_transaction(header, producer)
         return None
+
+    def check_marker(
+        self, *, producer_id: int, producer_epoch: int, coordinator_epoch: int
+    ) -> bool:
+        """Check a coordinator's marker. True: it was appended before. False: append it.
+
+        Raises the errors of the module's table.
+        """
+        name = f"a marker of producer {producer_id} in its epoch {producer_epoch}"
+        if producer_id < 0 or coordinator_epoch < 0 or not 0 <= producer_epoch <= EPOCH_MAX:
+            raise InvalidRecordError(f"{name}, of coordinator epoch {coordinator_epoch}: no epochs")
+        producer = self._producers.get(producer_id)
+        if producer is None:
+            return False
+        if producer_epoch < producer.epoch:
+            raise InvalidProducerEpochError(f"{name}: epoch {producer.epoch} has written")
+        if coordinator_epoch < producer.coordinator_epoch:
+            raise TransactionCoordinatorFencedError(
+                f"{name} of coordinator epoch {coordinator_epoch}: epoch "
+                f"{producer.coordinator_epoch} has written: find the coordinator again"
+            )
+        if producer_epoch > producer.epoch:
+            return False
+        if self.transactions.is_open(producer_id):
+            raise InvalidProducerEpochError(
+                f"{name}: the open transaction is of that epoch, and its marker is of the next one"
+            )
+        return True
 
     def update(
         self, header: BatchHeader, *, now_ms: int, marker: ControlMarker | None = None
-    ) -> None:
+    ) -> CompletedTransaction | None:
         """Record an appended batch, without checking it: of a leader, a follower or recovery.
 
         `marker` is the decoded record of a control batch; None if compaction removed the record.
+        Returns the transaction that it ends, if any.
         """
         producer_id, attributes = header.producer_id, header.attributes
         if producer_id == NO_PRODUCER_ID or (attributes & CONTROL_FLAG and marker is None):
-            return
+            return None
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = _Producer(header.producer_epoch)
         elif producer.epoch != header.producer_epoch:
             producer.begin_epoch(header.producer_epoch)
         producer.timestamp_ms, producer.appended_at_ms = header.max_timestamp, now_ms
+        completed = None
         if marker is not None:
             producer.coordinator_epoch = marker.coordinator_epoch
-            producer.first_unstable_offset = None
-            self._open.pop(producer_id, None)
+            producer.first_unstable_offset, producer.marker_offset = None, header.last_offset
+            completed = self.transactions.end(
+                producer_id, header.last_offset, is_commit=marker.is_commit
+            )
         else:
             producer.add(_metadata(header))
-            if attributes & TRANSACTIONAL_FLAG and producer.first_unstable_offset is None:
-                producer.first_unstable_offset = self._open[producer_id] = header.base_offset
+            # A batch without records is of a decided transaction: compaction stops below others.
+            is_part = attributes & TRANSACTIONAL_FLAG and header.records_count
+            if is_part and producer.first_unstable_offset is None:
+                producer.first_unstable_offset = header.base_offset
+                self.transactions.begin(producer_id, header.base_offset)
         self._producers.move_to_end(producer_id)
         self._evict()
+        return completed
 
     def is_last_batch(self, header: BatchHeader) -> bool:
         """True when the log needs this batch to restore its producer's epoch and sequence.
@@ -202,7 +279,7 @@ class ProducerStates:
         return header.producer_epoch == producer.epoch
 
     def expire(self, now_ms: int, *, expiration_ms: int) -> None:
-        """Forget producers silent for `expiration_ms`, except those with an open transaction.
+        """Forget producers silent for `expiration_ms`, except those with undecided transactions.
 
         For producers loaded from a file silence begins now: their own timestamps may be of any age.
         """
@@ -210,37 +287,51 @@ class ProducerStates:
             if producer.appended_at_ms is None:
                 producer.appended_at_ms = now_ms
             is_silent = now_ms - producer.appended_at_ms >= expiration_ms
-            if is_silent and producer_id not in self._open:
+            if is_silent and not self.transactions.is_undecided(producer_id):
                 del self._producers[producer_id]
 
     def clear(self) -> None:
         """Forget all producers."""
         self._producers.clear()
-        self._open.clear()
+        self.transactions.clear()
 
-    def _check_transaction(self, header: BatchHeader) -> None:
+    def _check_transaction(self, header: BatchHeader, producer: _Producer | None) -> None:
         is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
-        is_open = header.producer_id in self._open
+        is_open = self.transactions.is_open(header.producer_id)
         if is_open and not is_transactional:
             raise InvalidRecordError(f"{_name(header)} is not part of its open transaction")
-        if is_transactional and not is_open and len(self._open) >= self._producers_max:
+        if is_open and producer is not None and header.producer_epoch > producer.epoch:
+            # Its marker was lost, by an unclean election: one marker must not end them both.
+            raise InvalidRecordError(
+                f"{_name(header)}: the transaction of epoch {producer.epoch} has no marker here: "
+                "abort both"
+            )
+        if is_transactional and producer is None and header.base_sequence:
+            raise OutOfOrderSequenceError(
+                f"{_name(header)} has base sequence {header.base_sequence}, expected 0: the first "
+                "batches of its transaction are not here"
+            )
+        if is_transactional and not is_open and len(self.transactions) >= self._producers_max:
             raise ThrottlingQuotaExceededError(
-                f"{len(self._open)} transactions are open in this partition: wait for one to end",
+                f"{len(self.transactions)} transactions are open in this partition, or await the "
+                "replication of their end: wait for one",
             )
 
-    def _open_transactions(self) -> dict[int, int]:
+    def _open_transactions(self) -> list[tuple[int, int]]:
+        """First offset and producer id of each open transaction, ascending."""
         offsets = (
             (producer_id, producer.first_unstable_offset)
             for producer_id, producer in self._producers.items()
         )
-        found = [(offset, producer_id) for producer_id, offset in offsets if offset is not None]
-        return {producer_id: offset for offset, producer_id in sorted(found)}
+        return sorted(
+            (offset, producer_id) for producer_id, offset in offsets if offset is not None
+        )
 
     def _evict(self) -> None:
-        """Evict the longest silent beyond the limit, except those with an open transaction."""
-        while len(self._producers) - len(self._open) > self._producers_max:
+        """Evict the longest silent beyond the limit, except those with undecided transactions."""
+        while len(self._producers) - self.transactions.producers_count > self._producers_max:
             producer_id = next(iter(self._producers))
-            if producer_id in self._open:
+            if self.transactions.is_undecided(producer_id):
                 self._producers.move_to_end(producer_id)
             else:
                 del self._producers[producer_id]

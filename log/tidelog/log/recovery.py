@@ -11,10 +11,9 @@ raises because of file contents.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from tidelog.core.env import Disk, write_atomically
@@ -24,6 +23,7 @@ from tidelog.core.errors import (
     UnsupportedCompressionTypeError,
 )
 from tidelog.core.memory_reads import reading
+from tidelog.log import producer_replay
 from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import NO_EPOCH, EpochCache
@@ -40,16 +40,13 @@ from tidelog.log.file_names import (
     offsets_in,
 )
 from tidelog.log.producers import ProducerStates
-from tidelog.log.segment import Place, Segment
+from tidelog.log.segment import Segment
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.torn_write import is_cut_short
-from tidelog.records.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
-from tidelog.records.records import read_marker
+from tidelog.records.batch import BatchHeader, check_crc, parse_header
 
 _CHUNK_BYTES = 256 << 10
 """Chunk size of a scan; the smallest batches in one chunk take some 20 ms."""
-_HEADERS_PER_SLICE = 64
-"""Headers per slice; each may need a disk read, after which the slice is walked again."""
 T = TypeVar("T")
 
 
@@ -140,6 +137,7 @@ class _Recovery:
         known = checkpoint or Checkpoint(b"", 0, 0, 0, 0, ())
         marked_end = clean_marker.log_end_offset if clean_marker else 0
         self._flushed = max(known.recovery_point, marked_end)
+        self._known = known
         self._known_epochs = EpochCache(known.epochs)
         self._has_checkpoint = checkpoint is not None
         self._is_power_kept = page_cache_survived
@@ -150,7 +148,7 @@ class _Recovery:
         self._found = Recovered(
             segments=[],
             epochs=EpochCache(known.epochs),
-            producers=ProducerStates(),
+            producers=ProducerStates(high_watermark=known.high_watermark),
             snapshots=SnapshotFiles(disk, directory, names=self._names),
             log_start_offset=known.log_start_offset,
             is_clean=self._marker is not None,
@@ -318,6 +316,7 @@ class _Recovery:
             await self._disk.sync_directory(self._directory)
         if found.damage is None:
             found.snapshots.drop_above(found.log_end_offset)
+        found.producers.transactions.lower_high_watermark(found.log_end_offset)
         return found
 
     def _begin_at_start(self) -> None:
@@ -378,21 +377,23 @@ class _Recovery:
         """Load the newest snapshot that no scan will start below."""
         scanned = [base for base in bases[1:] if base <= self._flushed]
         at_most = self._flushed if self._marker else max(bases[:1] + scanned, default=0)
-        newest = await self._found.snapshots.newest(at_most=at_most)
+        newest = await self._found.snapshots.newest(
+            at_most=at_most, ended=self._known.ended, high_watermark=self._known.high_watermark
+        )
         if newest is not None:
             self._replayed_to, self._found.producers = newest
 
     async def _replay(self, segment: Segment) -> None:
         """Replay the batches above the snapshot of a segment that was accepted without a scan."""
         if segment.next_offset > self._replayed_to:
-            await replay_producers(
+            await producer_replay.replay_producers(
                 self._disk, segment, self._found.producers, self._replayed_to, self._now_ms
             )
             self._replayed_to = segment.next_offset
 
     def _note_producer(self, header: BatchHeader, batch: memoryview) -> None:
         if header.base_offset >= self._replayed_to:
-            update_producers(self._found.producers, header, batch, self._now_ms)
+            producer_replay.update_producers(self._found.producers, header, batch, self._now_ms)
             self._replayed_to = header.next_offset
 
     # Files
@@ -419,64 +420,6 @@ class _Recovery:
     def _remove_files(self, base_offset: int) -> None:
         for kind in SEGMENT_KINDS:
             self._disk.remove(f"{self._directory}/{file_name(base_offset, kind)}")
-
-
-def update_producers(
-    producers: ProducerStates, header: BatchHeader, batch: memoryview, now_ms: int
-) -> None:
-    """Record an appended batch in `producers`."""
-    if header.producer_id >= 0:
-        is_marker = header.attributes & CONTROL_FLAG and header.records_count
-        marker = read_marker(batch) if is_marker else None
-        producers.update(header, now_ms=now_ms, marker=marker)
-
-
-async def replay_producers(
-    disk: Disk, segment: Segment, producers: ProducerStates, from_offset: int, now_ms: int
-) -> None:
-    """Record the batches of `segment` from `from_offset` on in `producers`, a slice at a time.
-
-    Raises `DamagedLogError` at an invalid batch of a producer.
-    """
-    place = Place(0, segment.base_offset)
-    while found := await reading(disk, partial(_next_headers, segment, place)):
-        for position, header in found:
-            if header.base_offset >= from_offset and header.producer_id >= 0:
-                size_bytes = header.size_in_bytes
-                batches = partial(segment.batches, position, max_bytes=size_bytes)
-                for checked, batch in await reading(disk, batches):
-                    _replay_batch(producers, checked, batch, now_ms)
-        position, last = found[-1]
-        place = Place(position + last.size_in_bytes, last.next_offset)
-        await asyncio.sleep(0)
-
-
-def _replay_batch(
-    producers: ProducerStates, header: BatchHeader, batch: memoryview, now_ms: int
-) -> None:
-    try:
-        update_producers(producers, header, batch, now_ms)
-    except (CorruptMessageError, UnsupportedCompressionTypeError) as error:
-        raise DamagedLogError(
-            f"the marker at offset {header.base_offset} cannot be read: {error.message}",
-            first_bad_offset=header.base_offset,
-        ) from error
-
-
-async def rebuild_producers(
-    disk: Disk, segments: Sequence[Segment], snapshots: SnapshotFiles, now_ms: int
-) -> ProducerStates:
-    """Rebuild the producer state at the end of `segments`, yielding to other tasks in between."""
-    known_to, producers = await snapshots.newest(at_most=segments[-1].next_offset) or (0, None)
-    producers = producers or ProducerStates()
-    for segment in segments:
-        if segment.next_offset > known_to:
-            await replay_producers(disk, segment, producers, known_to, now_ms)
-    return producers
-
-
-def _next_headers(segment: Segment, place: Place) -> list[tuple[int, BatchHeader]]:
-    return list(islice(segment.headers(place), _HEADERS_PER_SLICE))
 
 
 def _next_chunk(segment: Segment) -> bytes:

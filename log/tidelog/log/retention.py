@@ -1,7 +1,8 @@
 """Retention: selection of a log's expired segments. Pure: decides, deletes nothing.
 
 Kafka's rules (UnifiedLog.deleteOldSegments): oldest first and never past a segment that stays; only
-committed segments; segments below the log start offset regardless of the policy.
+committed segments; segments below the log start offset regardless of the policy. And only segments
+below the first undecided transaction: readers of committed records have still to get its records.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -36,7 +37,7 @@ def expired_segments(
     *,
     config: LogConfig,
     log_start_offset: int,
-    high_watermark: int,
+    last_stable_offset: int,
     now_ms: int,
 ) -> int:
     """Count the segments to delete, from the oldest on."""
@@ -46,7 +47,7 @@ def expired_segments(
         is_too_much = has_size_limit and surplus >= segment.size
         is_too_old = config.is_deleted and _is_too_old(segment, config, now_ms)
         is_gone = segment.next_offset <= log_start_offset
-        if segment.next_offset > high_watermark or not (is_gone or is_too_old or is_too_much):
+        if segment.next_offset > last_stable_offset or not (is_gone or is_too_old or is_too_much):
             return count
         if not segment.size:
             return count

@@ -14,6 +14,7 @@ from tidelog.core.memory_reads import reading
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
 from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
 from tidelog.log.producers import ProducerEntry, ProducerStates
+from tidelog.log.transactions import EndedTransaction
 
 _MAX_BYTES = 64 << 20
 
@@ -42,12 +43,25 @@ class SnapshotFiles:
             self._offsets.sort()
         self._unsynced.append(path)
 
-    async def newest(self, *, at_most: int) -> tuple[int, ProducerStates] | None:
-        """Load the newest readable snapshot at or below `at_most`."""
+    async def newest(
+        self,
+        *,
+        at_most: int,
+        ended: Iterable[EndedTransaction] = (),
+        high_watermark: int = 0,
+    ) -> tuple[int, ProducerStates] | None:
+        """Load the newest readable snapshot at or below `at_most`.
+
+        `ended`: transactions with a marker at or above `high_watermark`, which a snapshot lacks.
+        """
         for offset in sorted(self._offsets, reverse=True):
             entries = await self._read(offset) if offset <= at_most else None
             if entries is not None:
-                return offset, ProducerStates.from_entries(entries)
+                below = [one for one in ended if one.marker_offset < offset]
+                states = ProducerStates.from_entries(
+                    entries, ended=below, high_watermark=high_watermark
+                )
+                return offset, states
         return None
 
     def drop_above(self, offset: int) -> None:

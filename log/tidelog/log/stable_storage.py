@@ -15,6 +15,7 @@ from tidelog.core.errors import DamagedLogError, StorageError
 from tidelog.log.checkpoints import Checkpoint
 from tidelog.log.epochs import EpochCache
 from tidelog.log.log_folder import LogFolder
+from tidelog.log.producers import ProducerStates
 from tidelog.log.segment import Segment
 from tidelog.log.segment_list import SegmentList
 from tidelog.log.snapshot_files import SnapshotFiles
@@ -31,6 +32,7 @@ class StableStorage:
         segments: SegmentList,
         snapshots: SnapshotFiles,
         epochs: EpochCache,
+        producers: ProducerStates,
         checkpoint: Checkpoint | None,
         log_start_offset: int,
     ) -> None:
@@ -40,6 +42,8 @@ class StableStorage:
         self._segments = segments
         self._snapshots = snapshots
         self._epochs = epochs
+        self.producers = producers
+        """Producers of the log's records; a checkpoint names transactions that are not decided."""
         self._saved = checkpoint
         self.is_failed = False
         self.log_start_offset = log_start_offset
@@ -48,6 +52,14 @@ class StableStorage:
         self.first_dirty_offset = known.first_dirty_offset
         self._unflushed_since_ms: int | None = None
         self.clamp()
+
+    @property
+    def last_stable_offset(self) -> int:
+        """See `PartitionLog`. The log start bounds it: a transaction may have begun below that."""
+        first = self.producers.transactions.first_undecided_offset
+        if first is None:
+            return self.high_watermark
+        return min(self.high_watermark, max(first, self.log_start_offset))
 
     def clamp(self) -> None:
         """Clamp all offsets to the log's ends after these moved."""
@@ -130,6 +142,7 @@ class StableStorage:
             self.log_start_offset,
             self.first_dirty_offset,
             self._epochs.entries,
+            self.producers.transactions.ended,
         )
         if current != self._saved:
             with self.failing():

@@ -66,9 +66,11 @@ def validate_produced(
     config: LogConfig,
     now_ms: int,
     seen: Seen = UNSEEN,
+    transactional: bool = False,
 ) -> list[ProducedBatch]:
     """Validate a produce request's records; return header and bytes of each batch, at least one.
 
+    `transactional`: transactional batches are accepted; see `PartitionLog.append_as_leader`.
     The log append time is set if the topic asks for it; offsets and epoch are not assigned yet.
     Checks already done (`seen`) are not repeated. Raises `CorruptMessageError`,
     `MessageTooLargeError`, `InvalidRecordError`, `InvalidTimestampError`,
@@ -80,7 +82,7 @@ def validate_produced(
     if not batches:
         raise CorruptMessageError("no record batch to append")
     for header, batch in batches:
-        _check_producer(header, is_alone=len(batches) == 1)
+        _check_producer(header, is_alone=len(batches) == 1, may_be_transactional=transactional)
         _check_codec(header, config)
         _check_timestamps(header, config, now_ms)
         if header.codec_id == Codec.NONE:
@@ -153,12 +155,9 @@ def validate_fetched(records: bytes, *, next_offset: int) -> list[ProducedBatch]
     return batches
 
 
-def _check_producer(header: BatchHeader, *, is_alone: bool) -> None:
+def _check_producer(header: BatchHeader, *, is_alone: bool, may_be_transactional: bool) -> None:
     if header.attributes & TRANSACTIONAL_FLAG:
-        raise InvalidRecordError(
-            "a transactional batch needs a transaction coordinator, which does not exist yet: "
-            "send it without a transaction"
-        )
+        _check_transactional(header, may_be=may_be_transactional)
     if header.producer_id < NO_PRODUCER_ID:
         raise InvalidRecordError(
             f"producer id {header.producer_id} is invalid: get one by InitProducerId, or send -1"
@@ -171,6 +170,19 @@ def _check_producer(header: BatchHeader, *, is_alone: bool) -> None:
         raise InvalidRecordError(
             "an idempotent producer's batches are answered one by one: send each in records of its "
             "own"
+        )
+
+
+def _check_transactional(header: BatchHeader, *, may_be: bool) -> None:
+    if not may_be:
+        raise InvalidRecordError(
+            "a transactional batch comes without a transactional id, by which the coordinator adds "
+            "its partition to the transaction: send the id along, or the batch without transaction"
+        )
+    if header.producer_id < 0:
+        raise InvalidRecordError(
+            "a transactional batch has no producer id: get one by InitProducerId, with the "
+            "transactional id"
         )
 
 

@@ -32,6 +32,8 @@ from tidelog.records.batch import (
     LOG_APPEND_TIME_FLAG,
     MAGIC,
     MIN_RECORD_BYTES,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG,
     BatchHeader,
     Buffer,
     parse_header,
@@ -48,6 +50,7 @@ NO_TIMESTAMP = -1
 _MARKER_KEY = struct.Struct(">hh")
 _MARKER_VALUE = struct.Struct(">hi")
 _MARKER_COMMITS = {0: False, 1: True}
+_MARKER_VERSION = 0
 
 
 class Record(NamedTuple):
@@ -210,6 +213,39 @@ def encode_filler(
         ),
         b"",
     )
+
+
+def encode_marker(
+    marker: ControlMarker,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+) -> bytes:
+    """Encode the control batch that ends a transaction, as `read_marker` reads it.
+
+    Byte for byte Kafka's: MemoryRecords.withEndTransactionMarker, version 0.
+    """
+    key = _MARKER_KEY.pack(_MARKER_VERSION, marker.is_commit)
+    value = _MARKER_VALUE.pack(_MARKER_VERSION, marker.coordinator_epoch)
+    fields = BatchHeader(
+        base_offset=base_offset,
+        batch_length=0,
+        partition_leader_epoch=leader_epoch,
+        magic=MAGIC,
+        crc=0,
+        attributes=TRANSACTIONAL_FLAG | CONTROL_FLAG,
+        last_offset_delta=0,
+        base_timestamp=timestamp_ms,
+        max_timestamp=timestamp_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=NO_SEQUENCE,
+        records_count=1,
+    )
+    return seal(fields, b"".join(_encode_record(0, 0, key, value, ())))
 
 
 def read_marker(batch: Buffer) -> ControlMarker:

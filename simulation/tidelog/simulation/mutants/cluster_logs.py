@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 from tidelog.core.env import Disk
 from tidelog.core.errors import CorruptMessageError, OutOfOrderSequenceError
-from tidelog.log import partition_log, producers, recovery, validation
+from tidelog.log import log_ends, producer_replay, producers, recovery, validation
 from tidelog.log.epochs import EpochCache, EpochEntry
+from tidelog.log.log_ends import LogEnds
 from tidelog.log.partition_log import AppendResult, PartitionLog
 from tidelog.log.producers import BatchMetadata, ProducerStates
 from tidelog.log.segment import Segment
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.stable_storage import StableStorage
+from tidelog.log.transactions import Transactions
 from tidelog.records import batch
 from tidelog.records.batch import BatchHeader, Buffer
 from tidelog.simulation.mutants.mutant import replaces
@@ -21,7 +23,7 @@ from tidelog.simulation.mutants.mutant import replaces
 _append_as_follower = PartitionLog.append_as_follower
 _check = ProducerStates.check
 _check_sequence = producers._check_sequence
-_cut = PartitionLog._cut
+_cut = LogEnds.cut
 
 # Epochs
 
@@ -106,17 +108,21 @@ def followers_note_no_producers(self: PartitionLog, records: bytes) -> AppendRes
         self.producers = known
 
 
-@replaces(PartitionLog, "_cut")
-async def producers_outlive_a_cut(self: PartitionLog, end: int) -> None:
+@replaces(LogEnds, "cut")
+async def producers_outlive_a_cut(self: LogEnds, end: int) -> None:
     """Records that were truncated still count as written: sent again they are duplicates."""
-    known = self.producers
+    known = self._stable.producers
     await _cut(self, end)
-    self.producers = known
+    self._stable.producers = known
 
 
-@replaces(partition_log, "rebuild_producers")
+@replaces(log_ends, "rebuild_producers")
 async def producers_forgotten_at_a_cut(
-    _disk: Disk, _segments: Sequence[Segment], _snapshots: SnapshotFiles, _now_ms: int
+    _disk: Disk,
+    _segments: Sequence[Segment],
+    _snapshots: SnapshotFiles,
+    _before: Transactions,
+    _now_ms: int,
 ) -> ProducerStates:
     """A replica that truncated its log forgets every producer."""
     return ProducerStates()
@@ -127,7 +133,7 @@ def snapshots_outlive_a_cut(_self: SnapshotFiles, _offset: int) -> None:
     """Snapshots of producers whose records were cut are read at the next start."""
 
 
-@replaces(recovery, "update_producers")
+@replaces(producer_replay, "update_producers")
 def producers_forgotten_at_a_start(
     _producers: ProducerStates, _header: BatchHeader, _batch: memoryview, _now_ms: int
 ) -> None:
