@@ -3,9 +3,13 @@
 Begin with `partition_log`: the contract of a log, and its only public interface. Below it:
 
     segment_list, segment     files of whole batches: order, roll, removal
+    log_writer, log_ends      writing at the end; moving either end
     index, entry_file         the sparse offset and time indexes of a segment
+    aborted_index             its index of aborted transactions
     validation, record_check  a leader's checks of produced batches before an append
     epochs, producers         leader epochs (KIP-101, KIP-279); idempotent producers (KIP-98)
+    transactions              those that are not decided yet (KIP-98, KIP-890)
+    producer_replay           both of these from batches
     log_folder, opening       one folder: its owner, its small files, its opening
     recovery, torn_write      recovery at start; distinction of cut writes from damage
     stable_storage            recovery point and checkpoint

@@ -151,6 +151,13 @@ class LogConfig:
         """True when retention may delete whole segments."""
         return "delete" in self.cleanup_policy
 
+    @property
+    def roll_ms(self) -> int:
+        """Maximum age of the active segment: records due for compaction must leave it in time."""
+        if self.is_compacted:
+            return min(self.segment_ms, self.max_compaction_lag_ms)
+        return self.segment_ms
+
 
 TOPIC_CONFIGS: Mapping[str, ConfigKey] = MappingProxyType(keys_of(LogConfig))
 

@@ -1,12 +1,14 @@
 """Names of the files in a partition folder, as in Kafka: meaning and format. Pure.
 
-00000000000000000042.log          batches from offset 42 on 00000000000000000042.index        offset
-index        } of the segment 00000000000000000042.timeindex    time index          }
-00000000000000000042.txnindex     aborted transactions; reserved, never written yet
-00000000000000000042.snapshot     producer state as of offset 42 (exclusive) ….cleaned a compacted
-segment being written: removed at start ….swap                            a compacted segment that
-replaces those it covers ….deleted                         no longer in the log; removed after
-file.delete.delay.ms checkpoint, .clean, partition.metadata      see `checkpoints`
+00000000000000000042.log          batches from offset 42 on
+00000000000000000042.index        offset index          } of the segment
+00000000000000000042.timeindex    time index            }
+00000000000000000042.txnindex     aborted transactions  }, if there are any
+00000000000000000042.snapshot     producer state as of offset 42 (exclusive)
+….cleaned                         a compacted segment being written: removed at start
+….swap                            a compacted segment that replaces those it covers
+….deleted                         no longer in the log; removed after file.delete.delay.ms
+checkpoint, .clean, partition.metadata      see `checkpoints`
 """
 
 # Pure: decides, never acts (rule R2).

@@ -7,8 +7,9 @@ checks a batch: `partition_log` does, which alone calls this.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
-from tidelog.core.errors import invariant
+from tidelog.core.errors import StorageError, invariant
 from tidelog.log.append_result import AppendResult
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import EpochCache
@@ -16,9 +17,17 @@ from tidelog.log.producer_replay import update_producers
 from tidelog.log.segment_list import SegmentList
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.stable_storage import StableStorage
+from tidelog.log.transactions import CompletedTransaction, Step
 from tidelog.log.validation import LOG_APPEND_TIME, ProducedBatch
-from tidelog.records.batch import Buffer, assign_offsets, iter_batches, set_append_time
-from tidelog.records.records import ControlMarker, encode_marker
+from tidelog.records.batch import (
+    CONTROL_FLAG,
+    TRANSACTIONAL_FLAG,
+    Buffer,
+    assign_offsets,
+    iter_batches,
+    set_append_time,
+)
+from tidelog.records.records import ControlMarker, encode_marker, read_marker
 
 
 class LogWriter:
@@ -105,14 +114,37 @@ class LogWriter:
         for header in headers:
             self._epochs.assign(header.partition_leader_epoch, header.base_offset)
         first, last = headers[0], headers[-1]
+        aborted = self._aborted_by(batches)
         with self._stable.failing():
             if not self._segments.active.has_room(last, sum(map(len, pieces)), config):
                 self.roll(config)
-            self._segments.active.append(pieces, headers)
+            self._segments.note_aborted(aborted)
+            try:
+                self._segments.active.append(pieces, headers)
+            except StorageError:
+                if aborted:
+                    with suppress(StorageError):  # The next start rebuilds the index.
+                        self._segments.active.aborted.truncate_to(first.base_offset)
+                raise
         for header, batch in batches:
             update_producers(self._stable.producers, header, batch, now_ms)
         self._stable.note_append()
         return AppendResult(first.base_offset, last.last_offset, last.next_offset)
+
+    def _aborted_by(self, batches: Sequence[ProducedBatch]) -> list[CompletedTransaction]:
+        """Aborted transactions that end with these batches."""
+        flags = CONTROL_FLAG | TRANSACTIONAL_FLAG
+        if not any(header.attributes & CONTROL_FLAG for header, _ in batches):
+            return []
+        return self._stable.producers.transactions.aborted_by(
+            Step(
+                header.producer_id,
+                header.last_offset if header.attributes & CONTROL_FLAG else header.base_offset,
+                read_marker(batch).is_commit if header.attributes & CONTROL_FLAG else None,
+            )
+            for header, batch in batches
+            if header.attributes & flags and header.records_count and header.producer_id >= 0
+        )
 
     def roll(self, config: LogConfig) -> None:
         """Roll a new segment, with a snapshot of the producers at its base offset."""

@@ -171,10 +171,7 @@ class PartitionLog:
         return self._stable.last_stable_offset
 
     def is_in_transaction(self, producer_id: int, producer_epoch: int) -> bool:
-        """True when the producer's transaction of exactly this epoch is open here.
-
-        Its coordinator knows of this partition then.
-        """
+        """True when the producer's transaction of exactly this epoch is open: it is verified."""
         return self.producers.is_in_transaction(producer_id, producer_epoch)
 
     @property
@@ -294,6 +291,14 @@ class PartitionLog:
         with self._noting_damage():
             segment = self._segments.holding(offset)
             return segment.read(offset, max_bytes=max_bytes, upper_bound=upper_bound)
+
+    def aborted_transactions(self, offset: int, upper_bound: int) -> list[tuple[int, int]]:
+        """Producer id and first offset of each aborted transaction in a range, by first offset.
+
+        All of them while `upper_bound` (exclusive) is at most the last stable offset. One ends with
+        its marker, and may begin below `offset`.
+        """
+        return self._segments.aborted(offset, upper_bound)
 
     def offset_for_time(self, timestamp_ms: int, *, upper_bound: int) -> TimestampedOffset | None:
         """Find the first record below `upper_bound` that is not older than `timestamp_ms` (KIP-79).

@@ -17,6 +17,7 @@ from tidelog.core.errors import (
     UnsupportedCompressionTypeError,
 )
 from tidelog.core.memory_reads import reading
+from tidelog.log.epochs import NO_END
 from tidelog.log.producers import ProducerStates
 from tidelog.log.segment import Place, Segment
 from tidelog.log.snapshot_files import SnapshotFiles
@@ -41,29 +42,33 @@ def update_producers(
 
 async def replay_producers(
     disk: Disk, segment: Segment, producers: ProducerStates, from_offset: int, now_ms: int
-) -> None:
+) -> list[CompletedTransaction]:
     """Record the batches of `segment` from `from_offset` on in `producers`, a slice at a time.
 
-    Raises `DamagedLogError` at an invalid batch of a producer.
+    Returns the aborted transactions among those that end there. Raises `DamagedLogError` at an
+    invalid batch of a producer.
     """
-    place = Place(0, segment.base_offset)
+    place, aborted = Place(0, segment.base_offset), []
     while found := await reading(disk, partial(_next_headers, segment, place)):
         for position, header in found:
             if header.base_offset >= from_offset and header.producer_id >= 0:
                 size_bytes = header.size_in_bytes
                 batches = partial(segment.batches, position, max_bytes=size_bytes)
                 for checked, batch in await reading(disk, batches):
-                    _replay_batch(producers, checked, batch, now_ms)
+                    completed = _replay_batch(producers, checked, batch, now_ms)
+                    if completed is not None and not completed.is_commit:
+                        aborted.append(completed)
         position, last = found[-1]
         place = Place(position + last.size_in_bytes, last.next_offset)
         await asyncio.sleep(0)
+    return aborted
 
 
 def _replay_batch(
     producers: ProducerStates, header: BatchHeader, batch: memoryview, now_ms: int
-) -> None:
+) -> CompletedTransaction | None:
     try:
-        update_producers(producers, header, batch, now_ms)
+        return update_producers(producers, header, batch, now_ms)
     except (CorruptMessageError, UnsupportedCompressionTypeError) as error:
         raise DamagedLogError(
             f"the marker at offset {header.base_offset} cannot be read: {error.message}",
@@ -91,6 +96,29 @@ async def rebuild_producers(
         if segment.next_offset > known_to:
             await replay_producers(disk, segment, producers, known_to, now_ms)
     return producers
+
+
+async def rebuild_aborted(
+    disk: Disk,
+    segments: Sequence[Segment],
+    stale: Sequence[Segment],
+    snapshots: SnapshotFiles,
+    now_ms: int,
+) -> None:
+    """Rebuild the transaction indexes of the `stale` ones among a log's segments.
+
+    Raises `DamagedLogError` as `replay_producers`; `StorageError` where the disk refuses.
+    """
+    known_to, producers = await snapshots.newest(
+        at_most=stale[0].base_offset, high_watermark=NO_END
+    ) or (0, None)
+    producers = producers or ProducerStates(high_watermark=NO_END)
+    for segment in segments:
+        if known_to < segment.next_offset and segment.base_offset <= stale[-1].base_offset:
+            aborted = await replay_producers(disk, segment, producers, known_to, now_ms)
+            if segment in stale:
+                segment.aborted.replace(aborted)
+                segment.has_unsynced_indexes = True
 
 
 def _next_headers(segment: Segment, place: Place) -> list[tuple[int, BatchHeader]]:

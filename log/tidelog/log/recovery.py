@@ -43,10 +43,12 @@ from tidelog.log.producers import ProducerStates
 from tidelog.log.segment import Segment
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.torn_write import is_cut_short
-from tidelog.records.batch import BatchHeader, check_crc, parse_header
+from tidelog.records.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
 
 _CHUNK_BYTES = 256 << 10
 """Chunk size of a scan; the smallest batches in one chunk take some 20 ms."""
+_NO_ABORTED = (0, 0)
+"""Seal of an empty transaction index."""
 T = TypeVar("T")
 
 
@@ -145,6 +147,8 @@ class _Recovery:
         self._is_begun = False
         self._names = disk.list(directory)
         self._replayed_to = 0
+        self._stale: list[Segment] = []
+        """Segments whose transaction index is to be rebuilt."""
         self._found = Recovered(
             segments=[],
             epochs=EpochCache(known.epochs),
@@ -243,11 +247,19 @@ class _Recovery:
             else:
                 return False
             await self._replay(segment)
+            await self._check_aborted(segment)
             if following is None:
                 await self._reading(segment.warm)
         except DamagedLogError:
             return False
         return following in (None, segment.next_offset)
+
+    async def _check_aborted(self, segment: Segment) -> None:
+        """Have the transaction index rebuilt unless it is as the checkpoint knows it."""
+        await self._reading(segment.aborted.load)
+        seals = {one.base_offset: (one.size_bytes, one.crc) for one in self._known.aborted}
+        if segment.aborted.seal != seals.get(segment.base_offset, _NO_ABORTED):
+            self._stale.append(segment)
 
     def _is_flushed(self, following: int | None) -> bool:
         """True when the segment before `following` is known to be whole, and its epochs as well."""
@@ -310,6 +322,7 @@ class _Recovery:
         if end < start or not found.segments:
             self._begin_at_start()
         found.log_start_offset = max(start, found.segments[0].base_offset)
+        await self._rebuild_aborted()
         if self._is_cut:
             await found.segments[-1].sync()
         if self._is_cut or self._is_begun:
@@ -318,6 +331,18 @@ class _Recovery:
             found.snapshots.drop_above(found.log_end_offset)
         found.producers.transactions.lower_high_watermark(found.log_end_offset)
         return found
+
+    async def _rebuild_aborted(self) -> None:
+        stale = [one for one in self._found.segments if one in self._stale]
+        if not stale:
+            return
+        segments, snapshots = self._found.segments, self._found.snapshots
+        try:
+            await producer_replay.rebuild_aborted(
+                self._disk, segments, stale, snapshots, self._now_ms
+            )
+        except DamagedLogError as error:
+            self._found.damage = self._found.damage or Damage(error.first_bad_offset, error.message)
 
     def _begin_at_start(self) -> None:
         """Start empty: no files, or only below the log start (an interrupted `restart_at`)."""
@@ -337,7 +362,9 @@ class _Recovery:
         """Collect the valid batches from the beginning, yielding to other tasks between chunks."""
         self._found.epochs.truncate_from_end(segment.base_offset)
         self._found.is_clean = False
+        self._stale = [one for one in self._stale if one is not segment]
         segment.reset()
+        segment.aborted.replace(())
         chunk = partial(_next_chunk, segment)
         while self._take_good(await self._reading(chunk), segment):  # noqa: ASYNC110  # of a file
             await asyncio.sleep(0)  # Many logs open concurrently; none keeps its chunk.
@@ -354,6 +381,8 @@ class _Recovery:
                 if len(batch) < header.size_in_bytes or not self._continues(header, segment):
                     break
                 check_crc(header, batch)
+                if header.attributes & CONTROL_FLAG and segment not in self._stale:
+                    self._stale.append(segment)
                 # First: an unreadable marker ends the valid batches before itself.
                 self._note_producer(header, batch)
                 self._found.epochs.assign(header.partition_leader_epoch, header.base_offset)

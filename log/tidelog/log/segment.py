@@ -1,4 +1,4 @@
-"""A segment: a file of whole batches, named by its base offset, and its two indexes.
+"""A segment: a file of whole batches, named by its base offset, and its indexes.
 
 Owns the positions inside the file. Every batch it returns has been walked: base offsets without a
 gap, valid lengths, epochs and CRCs, else `DamagedLogError` with the first bad offset. Never
@@ -14,9 +14,18 @@ from typing import NamedTuple
 
 from tidelog.core.env import Disk
 from tidelog.core.errors import CorruptMessageError, DamagedLogError, StorageError, invariant
+from tidelog.log.aborted_index import AbortedIndex
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import NO_END
-from tidelog.log.file_names import DELETED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, file_name
+from tidelog.log.file_names import (
+    DELETED,
+    INDEX,
+    LOG,
+    SEGMENT_KINDS,
+    TIME_INDEX,
+    TXN_INDEX,
+    file_name,
+)
 from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
 from tidelog.records.batch import (
     HEADER_BYTES,
@@ -33,8 +42,7 @@ HEADERS_PER_SLICE = 1024
 _WINDOW_BYTES = 4096
 """Bytes per read while walking headers."""
 
-RunAt = Callable[[int], tuple[int, int]]
-"""See `batch.walk`."""
+RunAt = Callable[[int], tuple[int, int]]  # see `batch.walk`
 
 
 class ReadResult(NamedTuple):
@@ -95,6 +103,7 @@ class Segment:
             base_offset=base_offset,
             max_bytes=config.segment_index_bytes,
         )
+        self.aborted = AbortedIndex(disk, self._path(TXN_INDEX, suffix))
 
     @property
     def newest(self) -> TimeEntry:
@@ -119,7 +128,7 @@ class Segment:
         return not self.size or (
             self.size + size_bytes <= config.segment_bytes
             and header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
-            and header.max_timestamp - self._oldest_timestamp() <= roll_ms(config)
+            and header.max_timestamp - self._oldest_timestamp() <= config.roll_ms
             and not self._offsets.file.is_full
             and not self._times.file.is_full
         )
@@ -171,6 +180,7 @@ class Segment:
         """Drop the batch at `place`, as found by `place_of`, and all later ones."""
         self._offsets.truncate_to(place.base_offset)
         self._times.truncate_to(place.base_offset)
+        self.aborted.truncate_to(place.base_offset)
         self.next_offset, self.size = place.base_offset, place.position
         self._newest = None
         self._indexed_position = self._last_indexed_position()
@@ -192,8 +202,8 @@ class Segment:
     async def sync_indexes(self) -> None:
         """Flush the indexes of a sealed segment to stable storage, if needed."""
         if self.has_unsynced_indexes:
-            await self._offsets.file.sync()
-            await self._times.file.sync()
+            for index in (self._offsets.file, self._times.file, self.aborted):
+                await index.sync()
             self.has_unsynced_indexes = False
 
     # Finding out what is there
@@ -308,8 +318,9 @@ class Segment:
 
     def rename(self, *, suffix: str) -> None:
         """Rename all files to this suffix; the log comes last and so vouches for the others."""
-        for index, kind in ((self._times, TIME_INDEX), (self._offsets, INDEX)):
-            index.file.rename(self._path(kind, suffix))
+        times, offsets = self._times.file, self._offsets.file
+        for index, kind in ((self.aborted, TXN_INDEX), (times, TIME_INDEX), (offsets, INDEX)):
+            index.rename(self._path(kind, suffix))
         path = self._path(LOG, suffix)
         self._disk.rename(self.file.path, path)
         self.file.path = path
@@ -333,8 +344,8 @@ class Segment:
 
     def delete(self) -> None:
         """Close and remove all files."""
-        self._offsets.file.remove()
-        self._times.file.remove()
+        for index in (self._offsets.file, self._times.file, self.aborted):
+            index.remove()
         self.file.close()
         self._disk.remove(self.file.path)
 
@@ -486,10 +497,3 @@ class Segment:
         return DamagedLogError(
             f"{self.file.path} is damaged from offset {bad} on: {reason}", first_bad_offset=bad
         )
-
-
-def roll_ms(config: LogConfig) -> int:
-    """Maximum age of the active segment: records due for compaction must leave it in time."""
-    if config.is_compacted:
-        return min(config.segment_ms, config.max_compaction_lag_ms)
-    return config.segment_ms

@@ -16,6 +16,7 @@ from tidelog.log.config import LogConfig
 from tidelog.log.file_names import SEGMENT_KINDS, SWAP, file_name, offsets_in
 from tidelog.log.retention import SegmentFacts
 from tidelog.log.segment import Place, RunAt, Segment
+from tidelog.log.transactions import CompletedTransaction
 
 
 class SegmentList:
@@ -54,6 +55,16 @@ class SegmentList:
         place = bisect_right(self.all, offset, key=lambda segment: segment.base_offset) - 1
         return self.all[max(place, 0)]
 
+    def aborted(self, offset: int, upper_bound: int) -> list[tuple[int, int]]:
+        """Producer id and first offset of each aborted transaction in a range, by first offset."""
+        found: list[tuple[int, int]] = []
+        for segment in self.all[self.all.index(self.holding(offset)) :]:
+            entries, is_last = segment.aborted.find(offset, upper_bound)
+            found += [(entry.first_offset, entry.producer_id) for entry in entries]
+            if is_last:
+                break
+        return [(producer_id, first_offset) for first_offset, producer_id in sorted(found)]
+
     def check_next(self, below: int, *, max_bytes: int) -> int:
         """Verify the next stretch of batches that begin below an offset; return its bytes.
 
@@ -73,6 +84,12 @@ class SegmentList:
         """Seal the active segment and create a new one."""
         self.active.seal()
         self.all = (*self.all, self._new(self.active.next_offset, config))
+
+    def note_aborted(self, transactions: Sequence[CompletedTransaction]) -> None:
+        """Enter aborted transactions in the active segment's index, before their markers are."""
+        if transactions:
+            self.has_new_names = self.has_new_names or self.active.aborted.is_empty
+            self.active.aborted.append(transactions)
 
     def retire_first(self, count: int, *, now_ms: int) -> int:
         """Remove the oldest segments from the log; return their bytes."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from tidelog.core.env import Clock
 from tidelog.core.errors import DamagedLogError, StorageError
-from tidelog.log.checkpoints import Checkpoint
+from tidelog.log.checkpoints import Checkpoint, IndexSeal
 from tidelog.log.epochs import EpochCache
 from tidelog.log.log_folder import LogFolder
 from tidelog.log.producers import ProducerStates
@@ -143,11 +143,20 @@ class StableStorage:
             self.first_dirty_offset,
             self._epochs.entries,
             self.producers.transactions.ended,
+            self._aborted_seals(),
         )
         if current != self._saved:
             with self.failing():
                 await self._folder.save(current)
             self._saved = current
+
+    def _aborted_seals(self) -> tuple[IndexSeal, ...]:
+        indexes = [(one.base_offset, one.aborted) for one in self._segments.all]
+        return tuple(
+            IndexSeal(base_offset, *index.seal)
+            for base_offset, index in indexes
+            if not index.is_empty and not index.is_unsynced
+        )
 
     @contextmanager
     def failing(self) -> Iterator[None]:

@@ -13,10 +13,11 @@ ProducerStateManager (ongoingTxns, unreplicatedTxns).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from tidelog.log.epochs import NO_END
 
 
 class EndedTransaction(NamedTuple):
@@ -37,6 +38,15 @@ class CompletedTransaction(NamedTuple):
     last_stable_offset: int
     """First offset of the oldest other transaction that was open then; else that behind this."""
     is_commit: bool
+
+
+class Step(NamedTuple):
+    """A batch of a transaction, or its marker."""
+
+    producer_id: int
+    offset: int
+    is_commit: bool | None
+    """None: no marker."""
 
 
 class Transactions:
@@ -115,6 +125,23 @@ class Transactions:
         while self._ended and self._ended[0].marker_offset < self.high_watermark:
             self._forget(self._ended.popleft())
 
+    def aborted_by(self, steps: Iterable[Step]) -> list[CompletedTransaction]:
+        """Aborted transactions that these batches would end; changes nothing."""
+        after = Transactions(high_watermark=NO_END)
+        after._open = dict(self._open)
+        after._undecided = OrderedDict((first, who) for who, first in self._open.items())
+        after._count_by_producer = dict.fromkeys(self._open, 1)
+        found = []
+        for producer_id, offset, is_commit in steps:
+            if is_commit is None:
+                if not after.is_open(producer_id):
+                    after.begin(producer_id, offset)
+            else:
+                completed = after.end(producer_id, offset, is_commit=is_commit)
+                if completed is not None and not is_commit:
+                    found.append(completed)
+        return found
+
     def lower_high_watermark(self, log_end_offset: int) -> None:
         """Lower the high watermark to the end of a log that lost its last batches."""
         self.high_watermark = min(self.high_watermark, log_end_offset)
@@ -145,26 +172,3 @@ class Transactions:
         count = self._count_by_producer.pop(ended.producer_id) - 1
         if count:
             self._count_by_producer[ended.producer_id] = count
-
-
-def aborted_in(
-    entries: Iterable[CompletedTransaction], *, offset: int, upper_bound: int
-) -> list[CompletedTransaction]:
-    """Entries of one index whose transaction has offsets in a range; see `is_last_for`."""
-    found = []
-    for entry in entries:
-        if entry.last_offset >= offset and entry.first_offset < upper_bound:
-            found.append(entry)
-        if is_last_for(entry, upper_bound):
-            break
-    return found
-
-
-def is_last_for(entry: CompletedTransaction, upper_bound: int) -> bool:
-    """True when no later entry has offsets below `upper_bound`: those began at or above that."""
-    return entry.last_stable_offset >= upper_bound
-
-
-def first_reaching(entries: list[CompletedTransaction], offset: int) -> int:
-    """Place of the first entry with a marker at or above `offset`."""
-    return bisect_left(entries, offset, key=lambda entry: entry.last_offset)

@@ -1,0 +1,147 @@
+"""Transaction index of a segment: the aborted transactions whose markers it holds, as in Kafka.
+
+    .txnindex   version i16 = 0 | producer id i64 | first offset i64 | last offset i64
+                | last stable offset i64, for each abort marker, in their order
+
+All entries are in memory, too, 34 bytes each, and never read from the file again: a flipped bit
+there is found at the next start, by the seal in the checkpoint, and the index is rebuilt from the
+batches. A segment without aborted transactions has no file. Facts: Kafka's TransactionIndex and
+AbortedTxn.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from crc32c import crc32c
+
+from tidelog.core.env import Disk
+from tidelog.log.transactions import CompletedTransaction
+
+ABORTED_ENTRY = struct.Struct(">hqqqq")
+_VERSION = 0
+_MAX_BYTES = 1 << 30
+
+
+class AbortedIndex:
+    """Index of one segment. Raises `StorageError` where the disk refuses."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self.path = path
+        self.is_unsynced = False
+        """True: the file may not be on stable storage as it is here."""
+        self._disk = disk
+        self._loaded: bytearray | None = None
+
+    @property
+    def seal(self) -> tuple[int, int]:
+        """Size in bytes and CRC-32C of all entries."""
+        return len(self._data), crc32c(bytes(self._data))
+
+    @property
+    def is_empty(self) -> bool:
+        """True when no transaction was aborted in this segment."""
+        return not self._data
+
+    def load(self) -> None:
+        """Read the file; call this before anything else when it may exist."""
+        self._loaded = bytearray()
+        if self._disk.exists(self.path):
+            file = self._disk.open(self.path)
+            try:
+                self._loaded += file.read_at(0, _MAX_BYTES)
+            finally:
+                file.close()
+
+    def entries(self) -> Iterator[CompletedTransaction]:
+        """Iterate over the aborted transactions, by marker."""
+        yield from map(self._at, range(self._count))
+
+    def find(self, offset: int, upper_bound: int) -> tuple[list[CompletedTransaction], bool]:
+        """Find the aborted transactions with offsets from `offset` to `upper_bound`, exclusive.
+
+        True with them: no later segment has another.
+        """
+        found = []
+        for slot in range(self._slot_from(offset), self._count):
+            entry = self._at(slot)
+            if entry.first_offset < upper_bound:
+                found.append(entry)
+            if entry.last_stable_offset >= upper_bound:
+                return found, True
+        return found, False
+
+    def append(self, entries: Iterable[CompletedTransaction]) -> None:
+        """Add entries, all or none, before their markers are appended."""
+        added = b"".join(ABORTED_ENTRY.pack(_VERSION, *entry[:4]) for entry in entries)
+        if not added:
+            return
+        data = self._data
+        self.is_unsynced = True
+        file = self._disk.open(self.path, create=True)
+        try:
+            file.write_at(len(data), added)
+        finally:
+            file.close()
+        data += added
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries of markers at or above `offset`."""
+        size = self._slot_from(offset) * ABORTED_ENTRY.size
+        if size == len(self._data):
+            return
+        del self._data[size:]
+        self.is_unsynced = True
+        file = self._disk.open(self.path)
+        try:
+            file.truncate(size)
+        finally:
+            file.close()
+
+    def replace(self, entries: Iterable[CompletedTransaction]) -> None:
+        """Drop all entries, damaged ones included, and add these."""
+        self._loaded = bytearray()
+        self._disk.remove(self.path)
+        self.append(entries)
+
+    def rename(self, path: str) -> None:
+        """Rename the file, if there is one."""
+        if self._disk.exists(self.path):
+            self._disk.rename(self.path, path)
+        self.path = path
+
+    async def sync(self) -> None:
+        """Flush the entries to stable storage, if needed."""
+        if self.is_unsynced and self._disk.exists(self.path):
+            file = self._disk.open(self.path)
+            try:
+                await file.sync()
+            finally:
+                file.close()
+        self.is_unsynced = False
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self._disk.remove(self.path)
+
+    @property
+    def _data(self) -> bytearray:
+        if self._loaded is None:
+            self.load()
+            assert self._loaded is not None  # `load` sets it
+        return self._loaded
+
+    @property
+    def _count(self) -> int:
+        return len(self._data) // ABORTED_ENTRY.size
+
+    def _at(self, slot: int) -> CompletedTransaction:
+        at = slot * ABORTED_ENTRY.size
+        _, producer_id, first, last, stable = ABORTED_ENTRY.unpack_from(self._data, at)
+        return CompletedTransaction(producer_id, first, last, stable, is_commit=False)
+
+    def _slot_from(self, offset: int) -> int:
+        """First slot with a marker at or above `offset`."""
+        return bisect_left(range(self._count), offset, key=lambda slot: self._at(slot).last_offset)

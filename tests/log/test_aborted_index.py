@@ -1,0 +1,245 @@
+"""The transaction index: Kafka's file, and what becomes of it with its segment and its log."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.log.partition_logs import (
+    DIRECTORY,
+    NOW_MS,
+    OpenLog,
+    append,
+    base_offsets,
+    commit,
+    copy,
+    segment_path,
+)
+from tests.log.transaction_logs import Writer
+
+from tidelog.core.errors import StorageError
+from tidelog.log.file_names import DELETED, SNAPSHOT, TXN_INDEX, offsets_in
+from tidelog.log.partition_log import PartitionLog
+from tidelog.simulation.engine.disk import SimDisk
+
+KAFKA = Path(__file__).parent.parent / "testdata/kafka"
+SEGMENT_BYTES = 250
+END = 1 << 60
+
+
+def index_of(disk: SimDisk, base_offset: int) -> bytes:
+    path = segment_path(DIRECTORY, base_offset, TXN_INDEX)
+    return disk.open(path).read_at(0, 1 << 20) if disk.exists(path) else b""
+
+
+def indexes(disk: SimDisk) -> dict[int, bytes]:
+    """Those that are not empty."""
+    found = {base: index_of(disk, base) for base in base_offsets(disk, DIRECTORY)}
+    return {base: data for base, data in found.items() if data}
+
+
+def filled(log: PartitionLog) -> None:
+    """Three producers whose transactions overlap, over many segments; most are aborted."""
+    writers = [Writer(7), Writer(8), Writer(9)]
+    for turn in range(12):
+        for place, writer in enumerate(writers):
+            writer.send(log, b"value")
+            if (turn + place) % 3 == 0:
+                writer.end(log, is_commit=turn % 4 == 3)
+    for writer in writers[:2]:
+        writer.end(log, is_commit=False)
+
+
+async def test_the_index_is_kafkas_byte_for_byte(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await open_log(segment_ms=2 * NOW_MS)
+    first, second = Writer(7), Writer(8)
+    first.send(log, b"a", b"b")
+    second.send(log, b"c")
+    first.end(log, is_commit=False)
+    second.end(log, is_commit=False)
+    expected = struct.pack(">hqqqq", 0, 7, 0, 3, 2) + struct.pack(">hqqqq", 0, 8, 2, 4, 5)
+    assert index_of(disk, 0) == expected
+
+
+async def test_a_log_of_kafka_leads_to_the_index_kafka_wrote(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await open_log()
+    for base in (0, 36):
+        log.append_as_follower((KAFKA / f"{base:020d}.log").read_bytes())
+    assert index_of(disk, 0) == (KAFKA / f"{36:020d}.txnindex").read_bytes()
+
+
+async def test_a_reader_is_told_of_the_aborted_transactions_in_its_range(
+    open_log: OpenLog,
+) -> None:
+    log = await open_log(segment_bytes=1)
+    first, second = Writer(7), Writer(8)
+    append(log, b"plain")  # 0
+    first.send(log, b"a")  # 1
+    second.send(log, b"b")  # 2
+    first.end(log, is_commit=False)  # 3
+    append(log, b"plain")  # 4
+    second.end(log, is_commit=False)  # 5
+    first.send(log, b"c")  # 6
+    first.end(log, is_commit=True)  # 7
+    commit(log)
+    assert log.aborted_transactions(0, 8) == [(7, 1), (8, 2)]
+    assert log.aborted_transactions(0, 1) == []
+    assert log.aborted_transactions(0, 2) == [(7, 1)]
+    assert log.aborted_transactions(3, 4) == [(7, 1), (8, 2)]
+    assert log.aborted_transactions(4, 5) == [(8, 2)]
+    assert log.aborted_transactions(6, 8) == []
+
+
+async def test_a_follower_has_the_leaders_index(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await open_log(segment_ms=2 * NOW_MS)
+    filled(log)
+    of_leader = index_of(disk, 0)
+    other = "/data/flights-1"
+    follower = await open_log(directory=other, segment_ms=2 * NOW_MS)
+    copy(log, follower)
+    assert disk.open(segment_path(other, 0, TXN_INDEX)).read_at(0, 1 << 20) == of_leader != b""
+
+
+async def closed(disk: SimDisk, log: PartitionLog) -> None:
+    await log.close()
+
+
+async def killed(disk: SimDisk, log: PartitionLog) -> None:
+    await log.flush()
+    await log.checkpoint()
+
+
+async def killed_unflushed(disk: SimDisk, log: PartitionLog) -> None:
+    """The files are there, the checkpoint knows nothing of them."""
+
+
+async def power_cut(disk: SimDisk, log: PartitionLog) -> None:
+    await log.flush()
+    await log.checkpoint()
+    disk.crash()
+
+
+def nothing(disk: SimDisk, path: str) -> None:
+    """The file is as it was."""
+
+
+def remove(disk: SimDisk, path: str) -> None:
+    disk.remove(path)
+
+
+def empty(disk: SimDisk, path: str) -> None:
+    disk.open(path).truncate(0)
+
+
+def cut(disk: SimDisk, path: str) -> None:
+    disk.open(path).truncate(disk.size(path) - 1)
+
+
+def lose_an_entry(disk: SimDisk, path: str) -> None:
+    disk.open(path).truncate(disk.size(path) - 34)
+
+
+def flip(disk: SimDisk, path: str) -> None:
+    disk.flip(path, 17, 1)
+
+
+def grow(disk: SimDisk, path: str) -> None:
+    disk.open(path).write_at(disk.size(path), struct.pack(">hqqqq", 0, 9, 0, 0, 0))
+
+
+@pytest.mark.parametrize("ending", [closed, killed, killed_unflushed, power_cut])
+@pytest.mark.parametrize("spoil", [nothing, remove, empty, cut, lose_an_entry, flip, grow])
+@pytest.mark.parametrize("has_snapshots", [True, False])
+async def test_a_start_has_the_index_that_the_batches_tell(
+    disk: SimDisk,
+    open_log: OpenLog,
+    ending: Callable[[SimDisk, PartitionLog], object],
+    spoil: Callable[[SimDisk, str], None],
+    has_snapshots: bool,
+) -> None:
+    log = await open_log(segment_bytes=SEGMENT_BYTES)
+    filled(log)
+    before, aborted = indexes(disk), log.aborted_transactions(0, END)
+    assert len(before) > 2
+    await ending(disk, log)  # type: ignore[misc]  # each is async
+    for base in before:
+        spoil(disk, segment_path(DIRECTORY, base, TXN_INDEX))
+    if not has_snapshots:
+        for offset in offsets_in(disk.list(DIRECTORY), SNAPSHOT):
+            disk.remove(segment_path(DIRECTORY, offset, SNAPSHOT))
+    log = await open_log(segment_bytes=SEGMENT_BYTES)
+    assert log.damage is None
+    assert indexes(disk) == before
+    assert log.aborted_transactions(0, END) == aborted
+
+
+async def test_an_index_that_appeared_is_not_believed(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await open_log(segment_bytes=1)
+    for _ in range(3):
+        append(log, b"plain")
+    await log.close()
+    path = segment_path(DIRECTORY, 0, TXN_INDEX)
+    disk.open(path, create=True).write_at(0, struct.pack(">hqqqq", 0, 7, 0, 0, 1))
+    log = await open_log(segment_bytes=1)
+    assert log.aborted_transactions(0, END) == []
+    assert indexes(disk) == {}
+
+
+@pytest.mark.parametrize("end", range(0, 55, 3))
+async def test_a_truncated_log_has_the_index_of_its_batches(
+    disk: SimDisk, open_log: OpenLog, end: int
+) -> None:
+    log = await open_log(segment_bytes=SEGMENT_BYTES)
+    filled(log)
+    await log.truncate_to(end)
+    cut_index, told = indexes(disk), log.aborted_transactions(0, END)
+    other = await open_log(directory="/data/flights-1", segment_bytes=SEGMENT_BYTES)
+    copy(log, other)
+    assert told == other.aborted_transactions(0, END)
+    kill_without_checkpoint = await open_log(segment_bytes=SEGMENT_BYTES)
+    assert indexes(disk) == cut_index
+    assert kill_without_checkpoint.aborted_transactions(0, END) == told
+
+
+async def test_the_index_leaves_the_log_with_its_segment(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await open_log(segment_bytes=SEGMENT_BYTES)
+    filled(log)
+    first = min(indexes(disk))
+    commit(log)
+    await log.delete_records(log.last_stable_offset)
+    assert disk.exists(segment_path(DIRECTORY, first, TXN_INDEX) + DELETED)
+    assert first not in indexes(disk)
+    assert min(log.aborted_transactions(log.log_start_offset, END), default=(9, 0))[1] > first
+
+
+async def test_a_disk_that_takes_no_entry_takes_no_marker(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await open_log()
+    writer = Writer(7)
+    writer.send(log, b"a")
+    disk.capacity_bytes = disk.used_bytes() + 20
+    with pytest.raises(StorageError):
+        writer.end(log, is_commit=False)
+    disk.capacity_bytes = None
+    log = await open_log()
+    assert (log.log_end_offset, indexes(disk)) == (1, {})
+    assert log.is_in_transaction(7, 0)
+
+
+async def test_a_marker_that_the_disk_refuses_leaves_no_entry(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await open_log()
+    writer = Writer(7)
+    writer.send(log, b"a")
+    disk.capacity_bytes = disk.used_bytes() + 40
+    with pytest.raises(StorageError):
+        writer.end(log, is_commit=False)
+    assert indexes(disk) == {}
+    disk.capacity_bytes = None
+    log = await open_log()
+    assert log.is_in_transaction(7, 0)
+    assert log.aborted_transactions(0, END) == []
