@@ -33,7 +33,7 @@ def cleanable(
     *,
     first_dirty_offset: int = 0,
     high_watermark: int = 50,
-    first_unstable_offset: int | None = None,
+    first_undecided_offset: int | None = None,
     min_compaction_lag_ms: int = 0,
     now_ms: int = 1000,
 ) -> Cleanable[Extent]:
@@ -41,7 +41,7 @@ def cleanable(
         SEGMENTS,
         first_dirty_offset=first_dirty_offset,
         high_watermark=high_watermark,
-        first_unstable_offset=first_unstable_offset,
+        first_undecided_offset=first_undecided_offset,
         min_compaction_lag_ms=min_compaction_lag_ms,
         now_ms=now_ms,
     )
@@ -57,8 +57,8 @@ def test_no_segment_that_reaches_above_the_high_watermark_is_cleaned() -> None:
 
 
 def test_no_segment_that_reaches_into_an_open_transaction_is_cleaned() -> None:
-    assert cleanable(first_unstable_offset=19).end_offset == 10
-    assert cleanable(first_unstable_offset=20).end_offset == 20
+    assert cleanable(first_undecided_offset=19).end_offset == 10
+    assert cleanable(first_undecided_offset=20).end_offset == 20
 
 
 def test_no_segment_from_the_first_that_is_too_young_on_is_cleaned() -> None:

@@ -12,6 +12,7 @@ from tests.log.cleaned_logs import RETENTION_MS, Cleaned, but, keyed, log_of, ma
 from tidelog.core.errors import CorruptMessageError
 from tidelog.log.compaction import BYTES_PER_KEY
 from tidelog.records.batch import (
+    CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
     HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
@@ -20,6 +21,7 @@ from tidelog.records.batch import (
     seal,
 )
 from tidelog.records.compression import INFLATION_FREE_BYTES, Codec, compress
+from tidelog.records.records import read_marker
 
 A, B, C = b"a", b"b", b"c"
 V, W = b"value", b"newer"
@@ -368,3 +370,75 @@ def test_tombstones_of_a_batch_cleaned_in_part_wait_for_their_horizon() -> None:
     assert not partly.headers[1].attributes & DELETE_HORIZON_FLAG
     assert wholly.headers[1].base_timestamp == 2000 + RETENTION_MS
     assert wholly.offsets == [0, 1, 2]
+
+
+# Markers that nobody needs
+
+
+def test_a_marker_goes_once_no_record_of_its_transaction_is_left_and_its_time_has_passed() -> None:
+    ended = [transactional((A, V), at=0), marker(at=1, is_commit=True)]
+    log = log_of(*ended, keyed((B, V)))
+    kept = log.clean(now_ms=0)
+    assert kept.batches == log.batches
+    replaced = Cleaned([*kept.batches, keyed((A, W), at=3)], kept.first_dirty_offset)
+    first = replaced.clean(now_ms=0)
+    assert first.offsets == [1, 2, 3]
+    assert first.headers[1].attributes & DELETE_HORIZON_FLAG
+    assert read_marker(first.batches[1]) == read_marker(log.batches[1])
+    later = first.clean(now_ms=RETENTION_MS - 1)
+    assert later.batches == first.batches
+    last = later.clean(now_ms=RETENTION_MS)
+    assert last.offsets == [2, 3]
+    assert [header.base_offset for header in last.headers] == [0, 2, 3]
+    assert last.headers[0].producer_id == -1
+
+
+def test_a_marker_stays_while_one_record_of_its_transaction_does() -> None:
+    batches = [transactional((A, V), at=0), transactional((B, V), at=1)]
+    log = log_of(*batches, marker(at=2, is_commit=True), keyed((B, W)))
+    for now_ms in (0, RETENTION_MS, 2 * RETENTION_MS):
+        log = log.clean(now_ms=now_ms)
+        assert log.offsets == [0, 2, 3]
+        assert not log.headers[2].attributes & DELETE_HORIZON_FLAG
+
+
+def test_records_of_the_next_transaction_keep_no_marker() -> None:
+    log = log_of(
+        transactional((A, V), at=0),
+        marker(at=1, is_commit=False),
+        transactional((A, W), at=2),
+        marker(at=3, is_commit=True),
+    )
+    log = log.clean(now_ms=0).clean(now_ms=RETENTION_MS)
+    assert log.offsets == [2, 3]
+
+
+def test_records_of_another_producer_keep_no_marker() -> None:
+    log = log_of(
+        transactional((A, V), at=0),
+        transactional((B, V), at=1, producer_id=8),
+        marker(at=2, is_commit=False),
+        marker(at=3, is_commit=True, producer_id=8),
+    )
+    log = log.clean(now_ms=0).clean(now_ms=RETENTION_MS)
+    assert log.offsets == [1, 3]
+
+
+def test_the_marker_that_tells_of_a_producers_epoch_stays_whole() -> None:
+    log = log_of(transactional((A, V), at=0), marker(at=1, is_commit=False))
+
+    def needs(header: BatchHeader) -> bool:
+        return bool(header.attributes & CONTROL_FLAG)
+
+    cleaned = log.clean(now_ms=0, is_last_batch=needs)
+    cleaned = cleaned.clean(now_ms=RETENTION_MS, is_last_batch=needs)
+    assert cleaned.batches[1] == log.batches[1]
+
+
+def test_a_marker_above_the_end_of_the_cleaning_stays() -> None:
+    batches = [transactional((A, V), at=0), marker(at=1, is_commit=False), keyed((B, V))]
+    log = log_of(*batches, transactional((C, V), at=3, producer_id=8))
+    first = log.clean(now_ms=0)
+    assert first.first_dirty_offset == 3
+    again = Cleaned([*first.batches, marker(at=4, is_commit=False, producer_id=8)], 3)
+    assert again.clean(end=4, now_ms=RETENTION_MS).offsets == [2, 3, 4]

@@ -83,18 +83,18 @@ def cleanable_segments(
     *,
     first_dirty_offset: int,
     high_watermark: int,
-    first_unstable_offset: int | None,
+    first_undecided_offset: int | None,
     min_compaction_lag_ms: int,
     now_ms: int,
 ) -> Cleanable[S]:
     """Select the segments below everything that may still change or is too young.
 
-    The bounds are: the high watermark, the first open transaction, the active segment (the last
-    one), and the first dirty segment with a timestamp within the lag.
+    The bounds are: the high watermark, the first undecided transaction, the active segment (the
+    last one), and the first dirty segment with a timestamp within the lag.
     """
     bound = high_watermark
-    if first_unstable_offset is not None:
-        bound = min(bound, first_unstable_offset)
+    if first_undecided_offset is not None:
+        bound = min(bound, first_undecided_offset)
     newest_ms = now_ms - min_compaction_lag_ms if min_compaction_lag_ms > 0 else _MAX_I64
 
     def may_be_cleaned(segment: S) -> bool:

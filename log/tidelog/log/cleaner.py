@@ -187,7 +187,7 @@ class _Cleaning:
         old = [segment for segment in cleanable.segments if segment.base_offset < end_offset]
         bytes_before, bytes_after = sum(segment.size for segment in old), 0
         for group in group_segments(old, log.config):
-            cleaned = await self._rewritten(group, rewriter)
+            cleaned = await self._rewritten(group, rewriter, end_offset)
             bytes_after += cleaned.size
             # Each group counts as clean by itself: its end moves up with the last replaced segment.
             clean_below = min(end_offset, group[-1].next_offset)
@@ -223,7 +223,9 @@ class _Cleaning:
                 await self._pace.keep(len(batch))
         return up_to
 
-    async def _rewritten(self, old: Sequence[Segment], rewriter: Rewriter) -> Segment:
+    async def _rewritten(
+        self, old: Sequence[Segment], rewriter: Rewriter, end_offset: int
+    ) -> Segment:
         cleaned = self._log.new_cleaned_segment(old[0].base_offset)
         try:
             async with aclosing(self._chunks(old)) as chunks:
@@ -234,6 +236,9 @@ class _Cleaning:
                         await self._pace.keep(len(batch))
                     await self._append(cleaned, pieces)
             await self._append(cleaned, rewriter.flush())
+            # Below the end no record of an aborted transaction is left.
+            aborted = (entry for segment in old for entry in segment.aborted.entries())
+            cleaned.aborted.append(entry for entry in aborted if entry.last_offset >= end_offset)
         except BaseException:
             cleaned.delete()
             raise
@@ -299,7 +304,7 @@ def _cleanable(log: PartitionLog, now_ms: int) -> Cleanable[Segment] | None:
         log.segments,
         first_dirty_offset=log.first_dirty_offset,
         high_watermark=log.high_watermark,
-        first_unstable_offset=log.first_unstable_offset,
+        first_undecided_offset=log.producers.transactions.first_undecided_offset,
         min_compaction_lag_ms=log.config.min_compaction_lag_ms,
         now_ms=now_ms,
     )

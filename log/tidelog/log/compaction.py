@@ -5,8 +5,8 @@ does. A cleaning hands every batch of the dirty range to `TransactionOutcomes`, 
 and every batch from the log's beginning on to `Rewriter`:
 
     a batch ...                                     becomes
-    at or above the end of the cleaning, or         the same bytes
-      a control batch
+    at or above the end of the cleaning             the same bytes
+    that is a marker: see below                     the same bytes, or part of a filler
     whose records all stay                          the same bytes
     of which some records stay                      a batch of those
     of which none stays, or of an aborted           an empty batch, if it is the last one of its
@@ -16,8 +16,12 @@ A filler is one empty batch for a run of such batches of one leader epoch: offse
 each batch begins where the one before it ended. A record stays if it is the newest of its key. A
 tombstone is removed nevertheless once the delete horizon of its batch has passed; the horizon is
 set when the batch is first cleaned, which removes the older records of its keys. Records without a
-key are removed, as in Kafka. Transaction markers stay forever. Facts: Kafka's Cleaner and
-MemoryRecords.filterTo.
+key are removed, as in Kafka.
+
+A transaction's marker stays while a record of the transaction does. Once none is left, the marker
+gets a delete horizon, and goes when that has passed: who reads the transaction meanwhile has its
+end. A marker that alone tells of its producer's newest epoch stays, at most one per producer.
+Facts: Kafka's Cleaner and MemoryRecords.filterTo.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -161,6 +165,8 @@ class Rewriter:
         self._end_offset = end_offset
         self._new_horizon_ms = min(now_ms + delete_retention_ms, _MAX_I64)
         self._now_ms = now_ms
+        self._alive: set[int] = set()
+        """Producers that have records left of the transaction whose marker comes next."""
         self._run: BatchHeader | None = None
         """Pending filler: the header of the first dropped batch, extended over the others."""
 
@@ -196,8 +202,32 @@ class Rewriter:
         return [_piece(filler)]
 
     def _remains(self, header: BatchHeader, batch: Buffer) -> Piece | None:
-        if header.base_offset >= self._end_offset or header.attributes & CONTROL_FLAG:
+        if header.base_offset >= self._end_offset:
             return header, batch
+        if not header.attributes & TRANSACTIONAL_FLAG:
+            is_control = header.attributes & CONTROL_FLAG
+            return (header, batch) if is_control else self._records_remain(header, batch)
+        if header.attributes & CONTROL_FLAG:
+            return self._marker_remains(header, batch)
+        remains = self._records_remain(header, batch)
+        if remains is not None and remains[0].records_count:
+            self._alive.add(header.producer_id)
+        return remains
+
+    def _marker_remains(self, header: BatchHeader, batch: Buffer) -> Piece | None:
+        if not header.records_count:
+            return self._header_alone(header)
+        if header.producer_id in self._alive:
+            self._alive.remove(header.producer_id)
+            return header, batch
+        if self._is_last_batch(header):
+            return header, batch
+        if not header.attributes & DELETE_HORIZON_FLAG:
+            records = list(iter_records(batch))
+            return _piece(rebuild_batch(header, records, delete_horizon_ms=self._new_horizon_ms))
+        return (header, batch) if header.base_timestamp > self._now_ms else None
+
+    def _records_remain(self, header: BatchHeader, batch: Buffer) -> Piece | None:
         if self._keys.transactions.is_aborted(header):
             self.records_dropped += header.records_count
             return self._header_alone(header)
