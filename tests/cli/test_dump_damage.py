@@ -184,6 +184,26 @@ def test_a_transaction_index_of_another_version_is_damaged(dump: Dump, kafka: Pa
     assert dump(kafka / f"{36:020d}.txnindex").code == 1
 
 
+@pytest.mark.parametrize(
+    ("byte", "says"),
+    [(9, "no marker of producer"), (25, "no batch of the log ends"), (33, "")],
+)
+def test_each_entry_of_a_transaction_index_is_compared_with_its_marker(
+    dump: Dump, kafka: Path, byte: int, says: str
+) -> None:
+    index = kafka / f"{36:020d}.txnindex"
+    assert dump("--verify-index", index).code == 0
+    flip(index, byte)
+    done = dump("--json", "--verify-index", index)
+    assert [says in str(line) for line in done.damage] == [True] * bool(says)
+
+
+def test_a_transaction_index_is_checked_with_its_log(dump: Dump, kafka: Path) -> None:
+    done = dump("--json", "--verify-index", kafka / f"{36:020d}.log")
+    (entry,) = [line for line in done.lines if "lastStableOffset" in line]
+    assert entry["isvalid"]
+
+
 def test_one_damaged_file_among_good_ones_counts(dump: Dump, ours: Path) -> None:
     flip(ours / f"{FIRST}.log", 100)
     assert dump(ours / f"{FIRST}.log", ours / "checkpoint").code == 1

@@ -46,7 +46,7 @@ def test_the_indexes_of_kafka_are_those_of_its_log(dump: Dump) -> None:
     done = dump("--json", "--verify-index", *sorted(KAFKA.glob("0*.log")))
     entries = [line for line in done.lines if line["type"] == "entry"]
     assert done.code == 0
-    assert len(entries) == 20
+    assert len(entries) == 21
     assert all(entry["isvalid"] for entry in entries)
 
 

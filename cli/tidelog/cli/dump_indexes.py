@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from tidelog.cli.dump_batches import walk
 from tidelog.cli.dump_files import Source
 from tidelog.cli.dump_lines import Line, damage
+from tidelog.core.errors import CorruptMessageError
+from tidelog.log.aborted_index import ABORTED_ENTRY
 from tidelog.log.index import OFFSET_ENTRY, TIME_ENTRY
-from tidelog.records.batch import BatchHeader
-
-TRANSACTION_ENTRY = struct.Struct(">hqqqq")
-"""Version, producer id, first offset, last offset, last stable offset (Kafka: AbortedTxn)."""
+from tidelog.records.batch import CONTROL_FLAG, BatchHeader
+from tidelog.records.records import read_marker
 
 _ENTRIES_PER_READ = 4096
 _TRANSACTION_VERSION = 0
@@ -48,14 +48,24 @@ def dump_time_index(source: Source, *, log: Source | None) -> Iterator[Line]:
     yield from _cut_entry(source, TIME_ENTRY)
 
 
-def dump_transaction_index(source: Source) -> Iterator[Line]:
-    """A line per aborted transaction."""
-    for at, (version, producer_id, *offsets) in _entries(source, TRANSACTION_ENTRY):
+def dump_transaction_index(source: Source, *, log: Source | None) -> Iterator[Line]:
+    """A line per aborted transaction; with `log`, `isvalid`: it ends with its abort marker."""
+    check, last_offset = _abort_check(log) if log else None, -1
+    for at, (version, producer_id, *offsets) in _entries(source, ABORTED_ENTRY):
         names = ("version", "producerId", "firstOffset", "lastOffset", "lastStableOffset")
-        yield Line("entry", dict(zip(names, (version, producer_id, *offsets), strict=True)))
+        entry = dict(zip(names, (version, producer_id, *offsets), strict=True))
+        problem = None
         if version != _TRANSACTION_VERSION:
-            yield damage(f"unknown entry version {version}", position=at)
-    yield from _cut_entry(source, TRANSACTION_ENTRY)
+            problem = f"unknown entry version {version}"
+        elif entry["lastOffset"] <= last_offset:
+            problem = "the entry is not above the previous one"
+        elif check is not None:
+            problem = check(entry)
+        yield Line("entry", entry if check is None else {**entry, "isvalid": problem is None})
+        last_offset = entry["lastOffset"]
+        if problem is not None:
+            yield damage(problem, position=at)
+    yield from _cut_entry(source, ABORTED_ENTRY)
 
 
 def _entries(source: Source, entry: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -126,6 +136,24 @@ def _time_check(log: Source) -> Check:
     return check
 
 
+def _abort_check(log: Source) -> Check:
+    cursor = _Cursor(log)
+
+    def check(entry: Entry) -> str | None:
+        header = cursor.seek_offset(entry["lastOffset"])
+        if header is None or header.last_offset != entry["lastOffset"]:
+            return "no batch of the log ends at the last offset"
+        if header.producer_id != entry["producerId"] or not header.attributes & CONTROL_FLAG:
+            return f"the batch at the last offset is no marker of producer {entry['producerId']}"
+        try:
+            is_commit = read_marker(log.read_at(cursor.position, header.size_in_bytes)).is_commit
+        except CorruptMessageError as error:
+            return error.message
+        return "the marker at the last offset commits" if is_commit else None
+
+    return check
+
+
 class _Cursor:
     """A position in the log that moves forward; it goes back only after a wrong entry."""
 
@@ -135,11 +163,11 @@ class _Cursor:
 
     def seek_position(self, position: int) -> tuple[int, BatchHeader | None]:
         """The first batch that begins at `position` or after it."""
-        if self._header is None or self._position > position:
+        if self._header is None or self.position > position:
             self._rewind()
-        while self._header is not None and self._position < position:
+        while self._header is not None and self.position < position:
             self._advance()
-        return self._position, self._header
+        return self.position, self._header
 
     def seek_offset(self, offset: int) -> BatchHeader | None:
         """The first batch that ends at `offset` or after it."""
@@ -159,6 +187,6 @@ class _Cursor:
         self._header = None
         for step in self._steps:
             if step.header is not None:
-                self._position, self._header = step.position, step.header
+                self.position, self._header = step.position, step.header
                 self.max_timestamp = max(self.max_timestamp, step.header.max_timestamp)
                 return

@@ -26,9 +26,8 @@ from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from tidelog.raft.snapshot_file import parse_name
 from tidelog.raft.wal import FILE_NAME as RAFT_WAL_FILE
 
-_INDEXES = {INDEX: dump_index, TIME_INDEX: dump_time_index}
+_INDEXES = {INDEX: dump_index, TIME_INDEX: dump_time_index, TXN_INDEX: dump_transaction_index}
 _OTHERS: dict[str, Callable[[Source], Iterator[Line]]] = {
-    TXN_INDEX: dump_transaction_index,
     SNAPSHOT: dump_snapshot,
     CHECKPOINT_FILE: dump_checkpoint,
     CLEAN_FILE: dump_clean_marker,
@@ -87,7 +86,7 @@ def _dump(path: Path, *, is_deep: bool, verifies: bool) -> Iterator[tuple[Path, 
             for index in map(source.beside, _INDEXES):
                 if index.exists():
                     yield from _dump(index, is_deep=is_deep, verifies=verifies)
-                else:
+                elif TXN_INDEX not in index.name:  # Most segments have none.
                     yield path, note(f"there is no {index.name}; a node rebuilds it from the log")
 
 
