@@ -13,12 +13,14 @@ import random
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 
 from crc32c import crc32c
 
 from tidelog.log.checkpoints import (
     Checkpoint,
     CleanMarker,
+    IndexSeal,
     decode_checkpoint,
     decode_clean_marker,
     decode_partition,
@@ -31,9 +33,15 @@ from tidelog.log.checkpoints import (
 from tidelog.log.epochs import EpochEntry
 from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
 from tidelog.log.producers import BatchMetadata, ProducerEntry
+from tidelog.log.transactions import EndedTransaction
 
 TOPIC_ID = bytes(range(16))
 CHECKPOINT = Checkpoint(TOPIC_ID, 70, 65, 7, 9, (EpochEntry(0, 0), EpochEntry(3, 41)))
+OF_TRANSACTIONS = replace(
+    CHECKPOINT,
+    ended=(EndedTransaction(7, 40, 66), EndedTransaction(9, 12, 68)),
+    aborted=(IndexSeal(0, 68, 0xFFFF_FFFF), IndexSeal(41, 34, 1)),
+)
 MARKER = CleanMarker(80, {"00000000000000000000.log": 12345, "00000000000000000000.index": 0})
 ENTRIES = (
     ProducerEntry(7, 1, -1, 1000, None, (BatchMetadata(0, 4, 10, 14, 900),)),
@@ -45,6 +53,7 @@ FILES = (
     encode_topic_id(TOPIC_ID),
     encode_snapshot(ENTRIES),
     encode_partition_metadata(TOPIC_ID, 3),
+    encode_checkpoint(OF_TRANSACTIONS),
 )
 _WORDS = (b"version: 1\n", b"epochs: 99999999999\n", b": ", b"\n", b"-1", b"\xff\xfe", b"0 0\n")
 

@@ -7,21 +7,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.log.cleaned_logs import StillClock, unhurried
 from tests.log.partition_logs import (
     DIRECTORY,
     NOW_MS,
     OpenLog,
     append,
     base_offsets,
+    batches,
     commit,
     copy,
     segment_path,
 )
+from tests.log.power_cuts import power_cuts
 from tests.log.transaction_logs import Writer
 
 from tidelog.core.errors import StorageError
 from tidelog.log.file_names import DELETED, SNAPSHOT, TXN_INDEX, offsets_in
 from tidelog.log.partition_log import PartitionLog
+from tidelog.records.batch import CONTROL_FLAG
+from tidelog.records.records import read_marker
 from tidelog.simulation.engine.disk import SimDisk
 
 KAFKA = Path(__file__).parent.parent / "testdata/kafka"
@@ -243,3 +248,70 @@ async def test_a_marker_that_the_disk_refuses_leaves_no_entry(
     log = await open_log()
     assert log.is_in_transaction(7, 0)
     assert log.aborted_transactions(0, END) == []
+
+
+def told(log: PartitionLog) -> tuple[list[tuple[int, int]], int]:
+    """Aborted transactions, and the last stable offset, as the batches of a log tell them."""
+    begun: dict[int, int] = {}
+    aborted, bound = [], log.high_watermark
+    for header, data in batches(log):
+        if not header.attributes & CONTROL_FLAG:
+            begun.setdefault(header.producer_id, header.base_offset)
+            continue
+        first = begun.pop(header.producer_id, None)
+        if first is not None and not read_marker(data).is_commit:
+            aborted.append((header.producer_id, first))
+        if first is not None and header.last_offset >= log.high_watermark:
+            bound = min(bound, first)
+    return sorted(aborted, key=lambda one: one[1]), min([bound, *begun.values()])
+
+
+async def test_a_power_cut_anywhere_leaves_what_the_batches_tell(open_log: OpenLog) -> None:
+    async def make(disk: SimDisk) -> PartitionLog:
+        return await open_log(on=disk, segment_bytes=SEGMENT_BYTES)
+
+    async def work(log: PartitionLog) -> None:
+        first, second = Writer(7), Writer(8)
+        for turn in range(3):
+            first.send(log, b"a")
+            second.send(log, b"b")
+            first.end(log, is_commit=False)
+            log.set_high_watermark(log.log_end_offset - turn)
+            await log.checkpoint()
+            second.end(log, is_commit=turn == 1)
+        await log.truncate_to(log.log_end_offset - 2)
+        await log.flush()
+        await log.close()
+
+    async for disk, _ in power_cuts(make, work):
+        log = await open_log(on=disk, segment_bytes=SEGMENT_BYTES)
+        assert log.damage is None
+        aborted, last_stable_offset = told(log)
+        assert log.aborted_transactions(0, END) == aborted
+        assert log.last_stable_offset == last_stable_offset
+
+
+async def test_a_compacted_log_of_many_transactions_does_not_grow(
+    open_log: OpenLog, clock: StillClock
+) -> None:
+    """As `__consumer_offsets` does: each transaction replaces what the one before wrote."""
+    config = {"segment_bytes": 2000, "cleanup_policy": ("compact",), "delete_retention_ms": 1000}
+    log = await open_log(**config, min_cleanable_dirty_ratio=0.0)
+    writer, sizes = Writer(7), []
+    for _ in range(8):
+        for turn in range(60):
+            writer.send(log, b"value", key=b"k%d" % (turn % 3))
+            writer.end(log, is_commit=turn % 5 > 0)
+        commit(log)
+        clock.now_ms += 1001
+        for _ in range(2):
+            await unhurried(clock).run_once([log])
+        sizes.append(log.size_in_bytes)
+    assert max(sizes[2:]) < 2 * sizes[1]
+    kept = [header for header, _ in batches(log) if header.attributes & CONTROL_FLAG]
+    assert len(kept) < 100
+    told_of = log.aborted_transactions(0, END)
+    await log.close()
+    log = await open_log(**config, min_cleanable_dirty_ratio=0.0)
+    assert log.aborted_transactions(0, END) == told_of
+    assert log.producers.entries()[0].producer_epoch == 480

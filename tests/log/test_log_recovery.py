@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
@@ -23,6 +24,7 @@ from tidelog.core.errors import DamagedLogError, KafkaError
 from tidelog.log.checkpoints import (
     Checkpoint,
     CleanMarker,
+    IndexSeal,
     decode_checkpoint,
     decode_clean_marker,
     decode_partition,
@@ -34,6 +36,7 @@ from tidelog.log.checkpoints import (
 )
 from tidelog.log.epochs import EpochEntry
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.transactions import EndedTransaction
 from tidelog.simulation.engine.disk import SimDisk
 from tidelog.simulation.engine.disk_faults import PowerCutError
 from tidelog.v1 import common_pb2
@@ -394,10 +397,17 @@ async def test_a_folder_that_names_no_partition_is_taken_for_its_names(
 
 
 def test_small_files_read_as_written_and_no_cut_one_reads_at_all() -> None:
-    checkpoint = Checkpoint(TOPIC_ID, 70, 65, 7, 9, (EpochEntry(0, 0), EpochEntry(3, 41)))
-    data = encode_checkpoint(checkpoint)
-    assert decode_checkpoint(data) == checkpoint
-    assert all(decode_checkpoint(data[:size]) is None for size in range(len(data)))
+    plain = Checkpoint(TOPIC_ID, 70, 65, 7, 9, (EpochEntry(0, 0), EpochEntry(3, 41)))
+    ended, aborted = (EndedTransaction(7, 40, 66),), (IndexSeal(0, 68, 5), IndexSeal(41, 34, 6))
+    for checkpoint in (
+        plain,
+        replace(plain, ended=ended),
+        replace(plain, aborted=aborted),
+        replace(plain, ended=ended, aborted=aborted),
+    ):
+        data = encode_checkpoint(checkpoint)
+        assert decode_checkpoint(data) == checkpoint
+        assert all(decode_checkpoint(data[:size]) is None for size in range(len(data)))
     marker = CleanMarker(80, {"a.log": 12345, "a.index": 0})
     data = encode_clean_marker(marker)
     assert decode_clean_marker(data) == marker
