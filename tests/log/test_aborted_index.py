@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.log.power_cuts import power_cuts
 from tests.log.transaction_logs import Writer
 
 from tidelog.core.errors import StorageError
+from tidelog.log.compaction import BYTES_PER_KEY
 from tidelog.log.file_names import DELETED, SNAPSHOT, TXN_INDEX, offsets_in
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import CONTROL_FLAG
@@ -315,3 +317,30 @@ async def test_a_compacted_log_of_many_transactions_does_not_grow(
     log = await open_log(**config, min_cleanable_dirty_ratio=0.0)
     assert log.aborted_transactions(0, END) == told_of
     assert log.producers.entries()[0].producer_epoch == 480
+
+
+@pytest.mark.parametrize("keys_at_once", [1, 99])
+async def test_a_cleaning_takes_entries_of_what_it_removed_and_no_others(
+    open_log: OpenLog, clock: StillClock, keys_at_once: int
+) -> None:
+    """With one key at once it ends between the two aborted transactions of the segment."""
+    log = await open_log(
+        cleanup_policy=("compact",), min_cleanable_dirty_ratio=0.0, segment_ms=2 * NOW_MS
+    )
+    writer = Writer(7)
+    for key, is_commit in ((b"a", True), (b"x", False), (b"b", True), (b"y", False)):
+        writer.send(log, b"value", key=key)
+        writer.end(log, is_commit=is_commit)
+    log.config = replace(log.config, segment_bytes=1)
+    append(log, b"roll", key=b"roll")
+    commit(log)
+    assert log.aborted_transactions(0, END) == [(7, 2), (7, 6)]
+    cleaner = unhurried(clock, dedupe_buffer_size=keys_at_once * BYTES_PER_KEY)
+    result = await cleaner.run_once([log])
+    assert result is not None
+    assert result.end_offset == (4 if keys_at_once == 1 else 8)
+    left = [(7, 6)] if keys_at_once == 1 else []
+    assert log.aborted_transactions(0, END) == left
+    await log.close()
+    log = await open_log(cleanup_policy=("compact",))
+    assert log.aborted_transactions(0, END) == left
