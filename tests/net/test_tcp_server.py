@@ -16,6 +16,7 @@ from tests.broker.kafka.memory_streams import Answered, by_api, echo, server
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import Handler
 from tidelog.broker.kafka.server import KafkaServer, KafkaTimes
+from tidelog.net import tcp_server
 from tidelog.net.byte_streams import ByteStream
 from tidelog.net.call import Call
 from tidelog.net.listeners import KAFKA, Listener, PortTakenError
@@ -207,6 +208,22 @@ async def test_hundreds_at_once_are_served_beside_as_many_half_open_ones(
     await asyncio.gather(*(ask(number) for number in range(5 * ACCEPTS_PER_TURN)))
     await node.until(lambda: node.of.stats()["kafka_connections"] == len(half_open))
     for client in half_open:
+        client.close()
+
+
+async def test_of_many_at_once_it_accepts_few_and_rests(
+    nodes: Callable[..., Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tcp_server, "ACCEPT_REST_S", 3_600)
+    node = nodes()
+    await node.tcp.start()
+    address = (HOST, node.listener.port)
+    waiting = [socket.create_connection(address) for _ in range(3 * ACCEPTS_PER_TURN)]
+    await node.until(lambda: node.of.stats()["kafka_connections"] > 0)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert node.of.stats()["kafka_connections"] == ACCEPTS_PER_TURN
+    for client in waiting:
         client.close()
 
 

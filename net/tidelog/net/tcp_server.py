@@ -19,8 +19,11 @@ from tidelog.net.peer_names import peer_name, plain_host
 
 BACKLOG = 4_096
 """Connections that the kernel completes before they are accepted; its own limit may be lower."""
-ACCEPTS_PER_TURN = 32
-"""Maximum connections accepted before the loop's other work."""
+ACCEPTS_PER_TURN = 4
+"""Maximum connections accepted before a rest."""
+ACCEPT_REST_S = 0.002
+"""Rest after so many: the first requests of thousands that connect at once would come at once, too,
+and hold up those of everybody else."""
 ACCEPT_PAUSE_S = 1.0
 """Pause when the process has no descriptors or memory for another connection."""
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -62,16 +65,19 @@ class TcpServer:
             except OSError as error:
                 if error.errno not in _NO_ROOM:
                     raise
-                self._pause(sock, error)
+                log.warning(
+                    "no connection can be accepted now",
+                    listener=str(self._listener),
+                    error=str(error),
+                )
+                self._pause(sock, ACCEPT_PAUSE_S)
                 return
             _TcpStream(connected, address[0], address[1], self._loop).begin(self._accept)
+        self._pause(sock, ACCEPT_REST_S)
 
-    def _pause(self, sock: socket.socket, error: OSError) -> None:
-        log.warning(
-            "no connection can be accepted now", listener=str(self._listener), error=str(error)
-        )
+    def _pause(self, sock: socket.socket, seconds: float) -> None:
         self._loop.remove_reader(sock)
-        self._pauses[sock] = self._loop.call_later(ACCEPT_PAUSE_S, self._resume, sock)
+        self._pauses[sock] = self._loop.call_later(seconds, self._resume, sock)
 
     def _resume(self, sock: socket.socket) -> None:
         del self._pauses[sock]
