@@ -24,6 +24,7 @@ from tests.log.power_cuts import power_cuts
 from tests.log.transaction_logs import Writer
 
 from tidelog.core.errors import StorageError
+from tidelog.log.aborted_index import ABORTED_ENTRY
 from tidelog.log.compaction import BYTES_PER_KEY
 from tidelog.log.file_names import DELETED, SNAPSHOT, TXN_INDEX, offsets_in
 from tidelog.log.partition_log import PartitionLog
@@ -224,7 +225,7 @@ async def test_the_index_leaves_the_log_with_its_segment(disk: SimDisk, open_log
 
 
 async def test_a_disk_that_takes_no_entry_takes_no_marker(disk: SimDisk, open_log: OpenLog) -> None:
-    log = await open_log()
+    log = await open_log(segment_ms=2 * NOW_MS)
     writer = Writer(7)
     writer.send(log, b"a")
     disk.capacity_bytes = disk.used_bytes() + 20
@@ -239,7 +240,7 @@ async def test_a_disk_that_takes_no_entry_takes_no_marker(disk: SimDisk, open_lo
 async def test_a_marker_that_the_disk_refuses_leaves_no_entry(
     disk: SimDisk, open_log: OpenLog
 ) -> None:
-    log = await open_log()
+    log = await open_log(segment_ms=2 * NOW_MS)
     writer = Writer(7)
     writer.send(log, b"a")
     disk.capacity_bytes = disk.used_bytes() + 40
@@ -321,7 +322,7 @@ async def test_a_compacted_log_of_many_transactions_does_not_grow(
 
 @pytest.mark.parametrize("keys_at_once", [1, 99])
 async def test_a_cleaning_takes_entries_of_what_it_removed_and_no_others(
-    open_log: OpenLog, clock: StillClock, keys_at_once: int
+    disk: SimDisk, open_log: OpenLog, clock: StillClock, keys_at_once: int
 ) -> None:
     """With one key at once it ends between the two aborted transactions of the segment."""
     log = await open_log(
@@ -341,6 +342,7 @@ async def test_a_cleaning_takes_entries_of_what_it_removed_and_no_others(
     assert result.end_offset == (4 if keys_at_once == 1 else 8)
     left = [(7, 6)] if keys_at_once == 1 else []
     assert log.aborted_transactions(0, END) == left
+    assert len(index_of(disk, 0)) == ABORTED_ENTRY.size * len(left)
     await log.close()
     log = await open_log(cleanup_policy=("compact",))
     assert log.aborted_transactions(0, END) == left

@@ -18,6 +18,7 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.log.producers import EPOCH_MAX
 from tidelog.records.batch import CONTROL_FLAG, LOG_APPEND_TIME_FLAG, TRANSACTIONAL_FLAG
 from tidelog.records.records import ControlMarker, read_marker
+from tidelog.simulation.engine.disk import SimDisk
 
 
 def mark(
@@ -284,6 +285,40 @@ async def test_what_is_undecided_above_a_cut_is_not_decided_by_an_old_high_water
     writer.end(log, is_commit=True)
     log.set_high_watermark(2)
     assert log.last_stable_offset == 1
+
+
+async def test_a_cut_above_a_marker_leaves_its_transaction_undecided(open_log: OpenLog) -> None:
+    log = await open_log(segment_bytes=1)
+    writer = Writer(7)
+    append(log, b"plain")
+    writer.send(log, b"a")
+    writer.end(log, is_commit=True)
+    append(log, b"plain")
+    append(log, b"plain")
+    log.set_high_watermark(2)
+    await log.truncate_to(4)
+    assert log.last_stable_offset == 1
+    log.set_high_watermark(3)
+    assert log.last_stable_offset == 3
+
+
+async def test_the_high_watermark_of_lost_batches_decides_nothing(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await open_log()
+    for _ in range(9):
+        append(log, b"plain")
+    commit(log)
+    await log.checkpoint()
+    disk.crash()
+    log = await open_log()
+    end = log.log_end_offset
+    assert end < 7, "the disk kept what was not flushed: the test needs another seed"
+    writer = Writer(7)
+    writer.send(log, b"a")
+    writer.end(log, is_commit=True)
+    log.set_high_watermark(end + 1)
+    assert log.last_stable_offset == end
 
 
 async def test_a_log_begun_anew_has_no_transactions(open_log: OpenLog) -> None:

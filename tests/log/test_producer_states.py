@@ -419,3 +419,10 @@ def test_five_in_flight_are_taken_once_and_in_order_however_they_arrive(
         else:
             assert answer(states, header) == taken[place]
     assert len(taken) == 5
+
+
+def test_a_batch_that_compaction_left_without_records_opens_no_transaction() -> None:
+    empty = batch(0, attributes=TRANSACTIONAL_FLAG)._replace(records_count=0)
+    states = states_after(empty)
+    assert states.first_unstable_offset is None
+    assert ids(states) == [7]
