@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.records.batch import DELETE_HORIZON_FLAG, iter_batches
+from tidelog.records.batch import CONTROL_FLAG, DELETE_HORIZON_FLAG, iter_batches
 from tidelog.records.compression import Codec
-from tidelog.records.records import iter_records, rebuild_batch
+from tidelog.records.records import encode_marker, iter_records, read_marker, rebuild_batch
 
 KAFKA = Path(__file__).parent.parent / "testdata/kafka"
 
@@ -55,3 +55,19 @@ def test_a_rebuilt_batch_is_byte_for_byte_what_kafkas_cleaner_writes() -> None:
         horizon = header.base_timestamp if header.attributes & DELETE_HORIZON_FLAG else None
         assert rebuild_batch(original, kept, delete_horizon_ms=horizon) == cleaned
     assert counts == {0: (1, 4), 4: (2, 4), 8: (2, 3), 12: (2, 2), 14: (0, 1), 15: (2, 2)}
+
+
+def test_a_marker_is_byte_for_byte_what_kafkas_coordinator_writes() -> None:
+    batches = list(iter_batches((KAFKA / "00000000000000000036.log").read_bytes()))
+    markers = [one for one in batches if one[0].attributes & CONTROL_FLAG]
+    assert [read_marker(batch).is_commit for _, batch in markers] == [True, False]
+    for header, batch in markers:
+        ours = encode_marker(
+            read_marker(batch),
+            producer_id=header.producer_id,
+            producer_epoch=header.producer_epoch,
+            timestamp_ms=header.base_timestamp,
+            base_offset=header.base_offset,
+            leader_epoch=header.partition_leader_epoch,
+        )
+        assert ours == batch
