@@ -29,6 +29,7 @@ from tidelog.core.kafka_errors import (
     TidelogError,
     error_for,
 )
+from tidelog.core.transaction_errors import *  # noqa: F403  # as above
 from tidelog.v1 import common_pb2
 
 __all__ = [

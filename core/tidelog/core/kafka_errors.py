@@ -3,16 +3,18 @@
     TidelogError    code, message, is_retriable, is_outcome_unknown
     └── KafkaError  an answer of a broker or controller; one class below it per `ErrorCode`
 
-The classes of group coordinators are in `coordinator_errors`, both bases in `error_base`.
+The classes of group coordinators are in `coordinator_errors`, those of transactions in
+`transaction_errors`, both bases in `error_base`.
 `error_for` makes the exception of an answer. Import all of these from `tidelog.core.errors`, which
 has the rest of the tree.
 """
 
 from __future__ import annotations
 
-from tidelog.core import coordinator_errors
+from tidelog.core import coordinator_errors, transaction_errors
 from tidelog.core.coordinator_errors import *  # noqa: F403  # one list of classes, in two files
 from tidelog.core.error_base import KafkaError, TidelogError
+from tidelog.core.transaction_errors import *  # noqa: F403  # as above
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -58,7 +60,6 @@ __all__ = [
     "ThrottlingQuotaExceededError",
     "TidelogError",
     "TopicAlreadyExistsError",
-    "TransactionCoordinatorFencedError",
     "UnknownLeaderEpochError",
     "UnknownServerError",
     "UnknownTopicIdError",
@@ -66,6 +67,7 @@ __all__ = [
     "UnsupportedCompressionTypeError",
 ]
 __all__ += coordinator_errors.__all__
+__all__ += transaction_errors.__all__
 
 
 class UnknownServerError(KafkaError):
@@ -245,12 +247,6 @@ class InvalidProducerEpochError(KafkaError):
     """A newer epoch of the producer id has written: this producer is fenced for good."""
 
     code = common_pb2.INVALID_PRODUCER_EPOCH
-
-
-class TransactionCoordinatorFencedError(KafkaError):
-    """A newer coordinator of the producer's transactions has written: the caller is none now."""
-
-    code = common_pb2.TRANSACTION_COORDINATOR_FENCED
 
 
 class KafkaStorageError(KafkaError):
