@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tidelog/v1/coordinator_records.proto\x12\ntidelog.v1\"\x84\x02\n\x0e\x43oordinatorKey\x12\x34\n\roffset_commit\x18\x01 \x01(\x0b\x32\x1b.tidelog.v1.OffsetCommitKeyH\x00\x12%\n\x05group\x18\x02 \x01(\x0b\x32\x14.tidelog.v1.GroupKeyH\x00\x12,\n\x06member\x18\x03 \x01(\x0b\x32\x1a.tidelog.v1.GroupMemberKeyH\x00\x12\x34\n\rclassic_group\x18\x04 \x01(\x0b\x32\x1b.tidelog.v1.ClassicGroupKeyH\x00\x12)\n\x07\x62\x61rrier\x18\x0f \x01(\x0b\x32\x16.tidelog.v1.BarrierKeyH\x00\x42\x06\n\x04kind\"\x0c\n\nBarrierKey\"H\n\x0fOffsetCommitKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x11\n\tpartition\x18\x03 \x01(\x05\"\x9c\x01\n\x11OffsetCommitValue\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\x14\n\x0cleader_epoch\x18\x02 \x01(\x05\x12\x10\n\x08metadata\x18\x03 \x01(\t\x12\x14\n\x0c\x63ommitted_ms\x18\x04 \x01(\x03\x12\r\n\x05topic\x18\x05 \x01(\t\x12\x19\n\x0cretention_ms\x18\x06 \x01(\x03H\x00\x88\x01\x01\x42\x0f\n\r_retention_ms\"\x1c\n\x08GroupKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\"\xce\x01\n\nGroupValue\x12\r\n\x05\x65poch\x18\x01 \x01(\x05\x12\x18\n\x10\x61ssignment_epoch\x18\x02 \x01(\x05\x12\x10\n\x08\x61ssignor\x18\x03 \x01(\t\x12\x34\n\nrebalances\x18\x04 \x03(\x0b\x32 .tidelog.v1.GroupValue.Rebalance\x12\x13\n\x0btopics_hash\x18\x05 \x01(\x06\x1a:\n\tRebalance\x12\x0f\n\x07time_ms\x18\x01 \x01(\x03\x12\r\n\x05\x65poch\x18\x02 \x01(\x05\x12\r\n\x05\x63\x61use\x18\x03 \x01(\t\"5\n\x0eGroupMemberKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x11\n\tmember_id\x18\x02 \x01(\t\"\x87\x03\n\x10GroupMemberValue\x12\x18\n\x0binstance_id\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07rack_id\x18\x02 \x01(\t\x12\x11\n\tclient_id\x18\x03 \x01(\t\x12\x0c\n\x04host\x18\x04 \x01(\t\x12\x1c\n\x14rebalance_timeout_ms\x18\x05 \x01(\x05\x12\x19\n\x11subscribed_topics\x18\x06 \x03(\t\x12\x1a\n\x12subscribed_pattern\x18\x07 \x01(\t\x12\x10\n\x08\x61ssignor\x18\x08 \x01(\t\x12\r\n\x05\x65poch\x18\t \x01(\x05\x12\x16\n\x0eprevious_epoch\x18\n \x01(\x05\x12-\n\x08\x61ssigned\x18\x0b \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitions\x12-\n\x08revoking\x18\x0c \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitions\x12+\n\x06target\x18\r \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitionsB\x0e\n\x0c_instance_id\"7\n\x0fTopicPartitions\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x12\n\npartitions\x18\x02 \x03(\x05\"#\n\x0f\x43lassicGroupKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\"\xfc\x02\n\x11\x43lassicGroupValue\x12\x12\n\ngeneration\x18\x01 \x01(\x05\x12\x15\n\rprotocol_type\x18\x02 \x01(\t\x12\x10\n\x08protocol\x18\x03 \x01(\t\x12\x0e\n\x06leader\x18\x04 \x01(\t\x12\x16\n\x0estate_since_ms\x18\x05 \x01(\x03\x12\x35\n\x07members\x18\x06 \x03(\x0b\x32$.tidelog.v1.ClassicGroupValue.Member\x1a\xca\x01\n\x06Member\x12\x11\n\tmember_id\x18\x01 \x01(\t\x12\x18\n\x0binstance_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x11\n\tclient_id\x18\x03 \x01(\t\x12\x0c\n\x04host\x18\x04 \x01(\t\x12\x1a\n\x12session_timeout_ms\x18\x05 \x01(\x05\x12\x1c\n\x14rebalance_timeout_ms\x18\x06 \x01(\x05\x12\x14\n\x0csubscription\x18\x07 \x01(\x0c\x12\x12\n\nassignment\x18\x08 \x01(\x0c\x42\x0e\n\x0c_instance_idb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tidelog/v1/coordinator_records.proto\x12\ntidelog.v1\"\xb7\x02\n\x0e\x43oordinatorKey\x12\x34\n\roffset_commit\x18\x01 \x01(\x0b\x32\x1b.tidelog.v1.OffsetCommitKeyH\x00\x12%\n\x05group\x18\x02 \x01(\x0b\x32\x14.tidelog.v1.GroupKeyH\x00\x12,\n\x06member\x18\x03 \x01(\x0b\x32\x1a.tidelog.v1.GroupMemberKeyH\x00\x12\x34\n\rclassic_group\x18\x04 \x01(\x0b\x32\x1b.tidelog.v1.ClassicGroupKeyH\x00\x12\x31\n\x0btransaction\x18\x05 \x01(\x0b\x32\x1a.tidelog.v1.TransactionKeyH\x00\x12)\n\x07\x62\x61rrier\x18\x0f \x01(\x0b\x32\x16.tidelog.v1.BarrierKeyH\x00\x42\x06\n\x04kind\"\x0c\n\nBarrierKey\"H\n\x0fOffsetCommitKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x11\n\tpartition\x18\x03 \x01(\x05\"\x9c\x01\n\x11OffsetCommitValue\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\x14\n\x0cleader_epoch\x18\x02 \x01(\x05\x12\x10\n\x08metadata\x18\x03 \x01(\t\x12\x14\n\x0c\x63ommitted_ms\x18\x04 \x01(\x03\x12\r\n\x05topic\x18\x05 \x01(\t\x12\x19\n\x0cretention_ms\x18\x06 \x01(\x03H\x00\x88\x01\x01\x42\x0f\n\r_retention_ms\"\x1c\n\x08GroupKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\"\xce\x01\n\nGroupValue\x12\r\n\x05\x65poch\x18\x01 \x01(\x05\x12\x18\n\x10\x61ssignment_epoch\x18\x02 \x01(\x05\x12\x10\n\x08\x61ssignor\x18\x03 \x01(\t\x12\x34\n\nrebalances\x18\x04 \x03(\x0b\x32 .tidelog.v1.GroupValue.Rebalance\x12\x13\n\x0btopics_hash\x18\x05 \x01(\x06\x1a:\n\tRebalance\x12\x0f\n\x07time_ms\x18\x01 \x01(\x03\x12\r\n\x05\x65poch\x18\x02 \x01(\x05\x12\r\n\x05\x63\x61use\x18\x03 \x01(\t\"5\n\x0eGroupMemberKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\x11\n\tmember_id\x18\x02 \x01(\t\"\x87\x03\n\x10GroupMemberValue\x12\x18\n\x0binstance_id\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07rack_id\x18\x02 \x01(\t\x12\x11\n\tclient_id\x18\x03 \x01(\t\x12\x0c\n\x04host\x18\x04 \x01(\t\x12\x1c\n\x14rebalance_timeout_ms\x18\x05 \x01(\x05\x12\x19\n\x11subscribed_topics\x18\x06 \x03(\t\x12\x1a\n\x12subscribed_pattern\x18\x07 \x01(\t\x12\x10\n\x08\x61ssignor\x18\x08 \x01(\t\x12\r\n\x05\x65poch\x18\t \x01(\x05\x12\x16\n\x0eprevious_epoch\x18\n \x01(\x05\x12-\n\x08\x61ssigned\x18\x0b \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitions\x12-\n\x08revoking\x18\x0c \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitions\x12+\n\x06target\x18\r \x03(\x0b\x32\x1b.tidelog.v1.TopicPartitionsB\x0e\n\x0c_instance_id\"7\n\x0fTopicPartitions\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x12\n\npartitions\x18\x02 \x03(\x05\"#\n\x0f\x43lassicGroupKey\x12\x10\n\x08group_id\x18\x01 \x01(\t\"\xfc\x02\n\x11\x43lassicGroupValue\x12\x12\n\ngeneration\x18\x01 \x01(\x05\x12\x15\n\rprotocol_type\x18\x02 \x01(\t\x12\x10\n\x08protocol\x18\x03 \x01(\t\x12\x0e\n\x06leader\x18\x04 \x01(\t\x12\x16\n\x0estate_since_ms\x18\x05 \x01(\x03\x12\x35\n\x07members\x18\x06 \x03(\x0b\x32$.tidelog.v1.ClassicGroupValue.Member\x1a\xca\x01\n\x06Member\x12\x11\n\tmember_id\x18\x01 \x01(\t\x12\x18\n\x0binstance_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x11\n\tclient_id\x18\x03 \x01(\t\x12\x0c\n\x04host\x18\x04 \x01(\t\x12\x1a\n\x12session_timeout_ms\x18\x05 \x01(\x05\x12\x1c\n\x14rebalance_timeout_ms\x18\x06 \x01(\x05\x12\x14\n\x0csubscription\x18\x07 \x01(\x0c\x12\x12\n\nassignment\x18\x08 \x01(\x0c\x42\x0e\n\x0c_instance_id\"*\n\x0eTransactionKey\x12\x18\n\x10transactional_id\x18\x01 \x01(\t\"\xb8\x04\n\x10TransactionValue\x12\x13\n\x0bproducer_id\x18\x01 \x01(\x03\x12\x16\n\x0eproducer_epoch\x18\x02 \x01(\x05\x12!\n\x14previous_producer_id\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x17\n\nlast_epoch\x18\x04 \x01(\x05H\x01\x88\x01\x01\x12\x1d\n\x10next_producer_id\x18\x05 \x01(\x03H\x02\x88\x01\x01\x12\x31\n\x05state\x18\x06 \x01(\x0e\x32\".tidelog.v1.TransactionValue.State\x12\x12\n\ntimeout_ms\x18\x07 \x01(\x05\x12\x32\n\x06topics\x18\x08 \x03(\x0b\x32\".tidelog.v1.TransactionValue.Topic\x12\x15\n\x08start_ms\x18\t \x01(\x03H\x03\x88\x01\x01\x12\x11\n\tupdate_ms\x18\n \x01(\x03\x1a<\n\x05Topic\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\r\n\x05topic\x18\x02 \x01(\t\x12\x12\n\npartitions\x18\x03 \x03(\x05\"o\n\x05State\x12\t\n\x05\x45MPTY\x10\x00\x12\x0b\n\x07ONGOING\x10\x01\x12\x12\n\x0ePREPARE_COMMIT\x10\x02\x12\x11\n\rPREPARE_ABORT\x10\x03\x12\x13\n\x0f\x43OMPLETE_COMMIT\x10\x04\x12\x12\n\x0e\x43OMPLETE_ABORT\x10\x05\x42\x17\n\x15_previous_producer_idB\r\n\x0b_last_epochB\x13\n\x11_next_producer_idB\x0b\n\t_start_msb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,29 +32,37 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tidelog.v1.coordinator_reco
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_COORDINATORKEY']._serialized_start=53
-  _globals['_COORDINATORKEY']._serialized_end=313
-  _globals['_BARRIERKEY']._serialized_start=315
-  _globals['_BARRIERKEY']._serialized_end=327
-  _globals['_OFFSETCOMMITKEY']._serialized_start=329
-  _globals['_OFFSETCOMMITKEY']._serialized_end=401
-  _globals['_OFFSETCOMMITVALUE']._serialized_start=404
-  _globals['_OFFSETCOMMITVALUE']._serialized_end=560
-  _globals['_GROUPKEY']._serialized_start=562
-  _globals['_GROUPKEY']._serialized_end=590
-  _globals['_GROUPVALUE']._serialized_start=593
-  _globals['_GROUPVALUE']._serialized_end=799
-  _globals['_GROUPVALUE_REBALANCE']._serialized_start=741
-  _globals['_GROUPVALUE_REBALANCE']._serialized_end=799
-  _globals['_GROUPMEMBERKEY']._serialized_start=801
-  _globals['_GROUPMEMBERKEY']._serialized_end=854
-  _globals['_GROUPMEMBERVALUE']._serialized_start=857
-  _globals['_GROUPMEMBERVALUE']._serialized_end=1248
-  _globals['_TOPICPARTITIONS']._serialized_start=1250
-  _globals['_TOPICPARTITIONS']._serialized_end=1305
-  _globals['_CLASSICGROUPKEY']._serialized_start=1307
-  _globals['_CLASSICGROUPKEY']._serialized_end=1342
-  _globals['_CLASSICGROUPVALUE']._serialized_start=1345
-  _globals['_CLASSICGROUPVALUE']._serialized_end=1725
-  _globals['_CLASSICGROUPVALUE_MEMBER']._serialized_start=1523
-  _globals['_CLASSICGROUPVALUE_MEMBER']._serialized_end=1725
+  _globals['_COORDINATORKEY']._serialized_end=364
+  _globals['_BARRIERKEY']._serialized_start=366
+  _globals['_BARRIERKEY']._serialized_end=378
+  _globals['_OFFSETCOMMITKEY']._serialized_start=380
+  _globals['_OFFSETCOMMITKEY']._serialized_end=452
+  _globals['_OFFSETCOMMITVALUE']._serialized_start=455
+  _globals['_OFFSETCOMMITVALUE']._serialized_end=611
+  _globals['_GROUPKEY']._serialized_start=613
+  _globals['_GROUPKEY']._serialized_end=641
+  _globals['_GROUPVALUE']._serialized_start=644
+  _globals['_GROUPVALUE']._serialized_end=850
+  _globals['_GROUPVALUE_REBALANCE']._serialized_start=792
+  _globals['_GROUPVALUE_REBALANCE']._serialized_end=850
+  _globals['_GROUPMEMBERKEY']._serialized_start=852
+  _globals['_GROUPMEMBERKEY']._serialized_end=905
+  _globals['_GROUPMEMBERVALUE']._serialized_start=908
+  _globals['_GROUPMEMBERVALUE']._serialized_end=1299
+  _globals['_TOPICPARTITIONS']._serialized_start=1301
+  _globals['_TOPICPARTITIONS']._serialized_end=1356
+  _globals['_CLASSICGROUPKEY']._serialized_start=1358
+  _globals['_CLASSICGROUPKEY']._serialized_end=1393
+  _globals['_CLASSICGROUPVALUE']._serialized_start=1396
+  _globals['_CLASSICGROUPVALUE']._serialized_end=1776
+  _globals['_CLASSICGROUPVALUE_MEMBER']._serialized_start=1574
+  _globals['_CLASSICGROUPVALUE_MEMBER']._serialized_end=1776
+  _globals['_TRANSACTIONKEY']._serialized_start=1778
+  _globals['_TRANSACTIONKEY']._serialized_end=1820
+  _globals['_TRANSACTIONVALUE']._serialized_start=1823
+  _globals['_TRANSACTIONVALUE']._serialized_end=2391
+  _globals['_TRANSACTIONVALUE_TOPIC']._serialized_start=2144
+  _globals['_TRANSACTIONVALUE_TOPIC']._serialized_end=2204
+  _globals['_TRANSACTIONVALUE_STATE']._serialized_start=2206
+  _globals['_TRANSACTIONVALUE_STATE']._serialized_end=2317
 # @@protoc_insertion_point(module_scope)

@@ -1,4 +1,5 @@
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
@@ -7,18 +8,20 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CoordinatorKey(_message.Message):
-    __slots__ = ("offset_commit", "group", "member", "classic_group", "barrier")
+    __slots__ = ("offset_commit", "group", "member", "classic_group", "transaction", "barrier")
     OFFSET_COMMIT_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
     CLASSIC_GROUP_FIELD_NUMBER: _ClassVar[int]
+    TRANSACTION_FIELD_NUMBER: _ClassVar[int]
     BARRIER_FIELD_NUMBER: _ClassVar[int]
     offset_commit: OffsetCommitKey
     group: GroupKey
     member: GroupMemberKey
     classic_group: ClassicGroupKey
+    transaction: TransactionKey
     barrier: BarrierKey
-    def __init__(self, offset_commit: _Optional[_Union[OffsetCommitKey, _Mapping]] = ..., group: _Optional[_Union[GroupKey, _Mapping]] = ..., member: _Optional[_Union[GroupMemberKey, _Mapping]] = ..., classic_group: _Optional[_Union[ClassicGroupKey, _Mapping]] = ..., barrier: _Optional[_Union[BarrierKey, _Mapping]] = ...) -> None: ...
+    def __init__(self, offset_commit: _Optional[_Union[OffsetCommitKey, _Mapping]] = ..., group: _Optional[_Union[GroupKey, _Mapping]] = ..., member: _Optional[_Union[GroupMemberKey, _Mapping]] = ..., classic_group: _Optional[_Union[ClassicGroupKey, _Mapping]] = ..., transaction: _Optional[_Union[TransactionKey, _Mapping]] = ..., barrier: _Optional[_Union[BarrierKey, _Mapping]] = ...) -> None: ...
 
 class BarrierKey(_message.Message):
     __slots__ = ()
@@ -165,3 +168,56 @@ class ClassicGroupValue(_message.Message):
     state_since_ms: int
     members: _containers.RepeatedCompositeFieldContainer[ClassicGroupValue.Member]
     def __init__(self, generation: _Optional[int] = ..., protocol_type: _Optional[str] = ..., protocol: _Optional[str] = ..., leader: _Optional[str] = ..., state_since_ms: _Optional[int] = ..., members: _Optional[_Iterable[_Union[ClassicGroupValue.Member, _Mapping]]] = ...) -> None: ...
+
+class TransactionKey(_message.Message):
+    __slots__ = ("transactional_id",)
+    TRANSACTIONAL_ID_FIELD_NUMBER: _ClassVar[int]
+    transactional_id: str
+    def __init__(self, transactional_id: _Optional[str] = ...) -> None: ...
+
+class TransactionValue(_message.Message):
+    __slots__ = ("producer_id", "producer_epoch", "previous_producer_id", "last_epoch", "next_producer_id", "state", "timeout_ms", "topics", "start_ms", "update_ms")
+    class State(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        EMPTY: _ClassVar[TransactionValue.State]
+        ONGOING: _ClassVar[TransactionValue.State]
+        PREPARE_COMMIT: _ClassVar[TransactionValue.State]
+        PREPARE_ABORT: _ClassVar[TransactionValue.State]
+        COMPLETE_COMMIT: _ClassVar[TransactionValue.State]
+        COMPLETE_ABORT: _ClassVar[TransactionValue.State]
+    EMPTY: TransactionValue.State
+    ONGOING: TransactionValue.State
+    PREPARE_COMMIT: TransactionValue.State
+    PREPARE_ABORT: TransactionValue.State
+    COMPLETE_COMMIT: TransactionValue.State
+    COMPLETE_ABORT: TransactionValue.State
+    class Topic(_message.Message):
+        __slots__ = ("topic_id", "topic", "partitions")
+        TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
+        TOPIC_FIELD_NUMBER: _ClassVar[int]
+        PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+        topic_id: bytes
+        topic: str
+        partitions: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, topic_id: _Optional[bytes] = ..., topic: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ...) -> None: ...
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    LAST_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    START_MS_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MS_FIELD_NUMBER: _ClassVar[int]
+    producer_id: int
+    producer_epoch: int
+    previous_producer_id: int
+    last_epoch: int
+    next_producer_id: int
+    state: TransactionValue.State
+    timeout_ms: int
+    topics: _containers.RepeatedCompositeFieldContainer[TransactionValue.Topic]
+    start_ms: int
+    update_ms: int
+    def __init__(self, producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ..., previous_producer_id: _Optional[int] = ..., last_epoch: _Optional[int] = ..., next_producer_id: _Optional[int] = ..., state: _Optional[_Union[TransactionValue.State, str]] = ..., timeout_ms: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TransactionValue.Topic, _Mapping]]] = ..., start_ms: _Optional[int] = ..., update_ms: _Optional[int] = ...) -> None: ...

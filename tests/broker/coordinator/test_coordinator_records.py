@@ -20,7 +20,10 @@ A_KIND_OF_LATER = b"\xa2\x06\x02\x0a\x00"
 
 def a_key(kind: str) -> CoordinatorKey:
     key = CoordinatorKey()
-    getattr(key, kind).group_id = "g"
+    if kind == "transaction":
+        key.transaction.transactional_id = "g/1"
+    else:
+        getattr(key, kind).group_id = "g"
     return key
 
 

@@ -1,4 +1,4 @@
-"""Records of the internal topic `__consumer_offsets`, as messages and as bytes. Pure.
+"""Records of the coordinators' internal topics, as messages and as bytes. Pure.
 
 A record's key is a `CoordinatorKey`; its value is the message of the key's kind, or none: a
 tombstone. `coordinator_records.proto` says what each kind holds.
@@ -20,14 +20,18 @@ from tidelog.v1.coordinator_records_pb2 import (
     GroupMemberValue,
     GroupValue,
     OffsetCommitValue,
+    TransactionValue,
 )
 
-CoordinatorValue: TypeAlias = OffsetCommitValue | GroupValue | GroupMemberValue | ClassicGroupValue
+CoordinatorValue: TypeAlias = (
+    OffsetCommitValue | GroupValue | GroupMemberValue | ClassicGroupValue | TransactionValue
+)
 VALUE_TYPES: dict[str, type[CoordinatorValue]] = {
     "offset_commit": OffsetCommitValue,
     "group": GroupValue,
     "member": GroupMemberValue,
     "classic_group": ClassicGroupValue,
+    "transaction": TransactionValue,
 }
 """Message of the value, by the kind of the key."""
 
