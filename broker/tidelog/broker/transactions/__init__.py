@@ -5,6 +5,9 @@
     transaction_requests     decisions on its producer's requests: who asks is compared first
     end_transactions         EndTransactions: those of one prefix end together
     transaction_shard        all ids of one partition: room, time-outs, markers that lack
+    transaction_coordinator  the shell: requests, commits, time-outs, expiry; all else by ports
+    decided_markers          which markers may be sent: those whose decision is committed
+    marker_sender            requests to the leaders, repeated until each partition has its marker
     transaction_config       configuration
 
 Begin with `transaction`. As in `broker/coordinator`, decisions make records, and `replay` of a

@@ -192,6 +192,11 @@ class TransactionShard:
         """Transactions that are decided, and whose markers are not all written."""
         return [self.attempt_of(name) for name in self._unmarked]
 
+    @property
+    def marked(self) -> list[Attempt]:
+        """Transactions that are decided and lack nothing but the record that they are complete."""
+        return [self.attempt_of(name) for name, lacking in self._unmarked.items() if not lacking]
+
     def attempt_of(self, name: str) -> Attempt:
         """Return the work on a prepared transaction's markers."""
         one = self.transactions[name]
@@ -231,9 +236,16 @@ class TransactionShard:
         for name, opened_ms in self._opened_ms.items():
             if opened_ms is None:
                 self._opened_ms[name] = now.monotonic_ms
-            elif now.monotonic_ms - opened_ms >= self.transactions[name].timeout_ms:
+            elif self.is_late(name, now):
                 found.append(name)
         return found
+
+    def is_late(self, name: str, now: Moment) -> bool:
+        """True for an open transaction whose time is over."""
+        opened_ms = self._opened_ms.get(name)
+        if opened_ms is None:
+            return False
+        return now.monotonic_ms - opened_ms >= self.transactions[name].timeout_ms
 
     def expire(self, name: str, now: Moment) -> list[CoordinatorRecord]:
         """Remove an idle id after transactional.id.expiration.ms."""

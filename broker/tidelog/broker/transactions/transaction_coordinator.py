@@ -1,0 +1,330 @@
+"""The coordinator of transactions: its shards, their time-outs, and the markers they wait for.
+
+The shell over `TransactionShard`. Requests are decided in the step in which they arrive, and
+answered once their records are committed; markers follow, see `decided_markers`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import structlog
+
+from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord
+from tidelog.broker.coordinator.moment import Moment
+from tidelog.broker.coordinator.runtime import CoordinatorRuntime
+from tidelog.broker.partition.partition_listener import Leadership
+from tidelog.broker.partition.partition_loader import PartitionLoader
+from tidelog.broker.partition.partition_writer import PartitionWriter
+from tidelog.broker.transactions.decided_markers import DecidedMarkers, HostedTransactions
+from tidelog.broker.transactions.end_transactions import Member
+from tidelog.broker.transactions.marker_sender import MarkerWriter, Place
+from tidelog.broker.transactions.transaction import (
+    Producer,
+    ProducerIdNeededError,
+    State,
+    Transaction,
+    TransactionPartition,
+)
+from tidelog.broker.transactions.transaction_config import TransactionConfig
+from tidelog.broker.transactions.transaction_key import check_transactional_id, partition_of
+from tidelog.broker.transactions.transaction_shard import Decision, TransactionShard
+from tidelog.core.background import Background
+from tidelog.core.env import Clock
+from tidelog.core.errors import (
+    CoordinatorNotAvailableError,
+    ThrottlingQuotaExceededError,
+    TidelogError,
+)
+from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
+
+log = structlog.get_logger(__name__)
+
+TICK_S = 0.25
+"""Interval of looks at time-outs."""
+IDS_PER_TURN = 250
+"""Ids that are looked at before other work has the loop."""
+WAITING_MAX = 5_000
+"""Requests that wait for commits or producer ids; further ones are refused."""
+
+T = TypeVar("T")
+
+
+class TransactionPorts(NamedTuple):
+    """The broker around a transaction coordinator."""
+
+    partitions: Callable[[], int]
+    """Number of partitions of the internal topic; 0: it does not exist yet."""
+    create_topic: Callable[[], Awaitable[None]]
+    """Have the internal topic created; return when this broker knows it, or raise `KafkaError`."""
+    has_session: Callable[[], bool]
+    """True while the controllers surely have not given this broker up."""
+    new_producer_id: Callable[[], Awaitable[int]]
+    leader_of: Callable[[TransactionPartition], int | Place]
+    markers: MarkerWriter
+
+
+class TransactionCoordinator:
+    """Transactions of the partitions of `__transaction_state` that this broker leads.
+
+    Methods raise `KafkaError`: those of the shard, and those of `Hosted.append` and `committed`.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: TransactionConfig,
+        ports: TransactionPorts,
+        writer: PartitionWriter,
+        loader: PartitionLoader,
+        clock: Clock,
+        background: Background,
+    ) -> None:
+        self.config = config
+        self.timed_out = 0
+        """Number of transactions aborted by their time-out since the start."""
+        self._ports = ports
+        self._clock = clock
+        self._background = background
+        self._waiting = 0
+        self.decided = DecidedMarkers(
+            writer=ports.markers,
+            leader_of=ports.leader_of,
+            partition_of=self._partition_of,
+            now=self._now,
+            background=background,
+        )
+        self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
+            hooks=self,
+            writer=writer,
+            loader=loader,
+            clock=clock,
+            background=background,
+            watch=self.decided,
+        )
+        """To be added to the listeners of `__transaction_state`."""
+        self._has_timers = False
+
+    async def find(self, transactional_id: str) -> int:
+        """Find the partition whose leader coordinates an id; the first use creates the topic."""
+        check_transactional_id(transactional_id)
+        if not self._ports.partitions():
+            await self._ports.create_topic()
+        return self._partition_of(transactional_id)
+
+    # Requests
+
+    async def initialise(
+        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None = None
+    ) -> Producer:
+        """Initialise a producer: fence the one before, and abort what it left open."""
+
+        def decide(shard: TransactionShard, ids: Iterator[int]) -> Decision[Producer | None]:
+            return shard.initialise(
+                transactional_id,
+                timeout_ms=timeout_ms,
+                expected=expected,
+                fresh_ids=ids,
+                now=self._now(),
+            )
+
+        found = await self._answer(transactional_id, decide)
+        assert found is not None  # it was not refused
+        return found
+
+    async def add_partitions(
+        self, transactional_id: str, producer: Producer, partitions: Sequence[TransactionPartition]
+    ) -> None:
+        """Add partitions to the open transaction, or begin one."""
+
+        def decide(shard: TransactionShard, _: Iterator[int]) -> Decision[None]:
+            return shard.add_partitions(transactional_id, producer, partitions, self._now())
+
+        await self._answer(transactional_id, decide)
+
+    async def end(self, transactional_id: str, producer: Producer, *, is_commit: bool) -> Producer:
+        """End a transaction; return the next one's producer. Markers follow."""
+
+        def decide(shard: TransactionShard, ids: Iterator[int]) -> Decision[Producer]:
+            return shard.end(
+                transactional_id, producer, is_commit=is_commit, fresh_ids=ids, now=self._now()
+            )
+
+        return await self._answer(transactional_id, decide)
+
+    async def end_group(self, group: str, members: Sequence[Member]) -> None:
+        """End the transactions of a prefix together, or abort all where there are no members."""
+
+        def decide(shard: TransactionShard, ids: Iterator[int]) -> Decision[None]:
+            end = shard.end_group(group, members, ids, self._now())
+            return Decision(end.records, None, end.refusal)
+
+        await self._answer(group, decide)
+
+    async def abort(self, transactional_id: str) -> bool:
+        """Abort an open transaction on an operator's request; False: none is open."""
+
+        def decide(shard: TransactionShard, ids: Iterator[int]) -> Decision[bool]:
+            shard.describe(transactional_id)
+            records = shard.abort(transactional_id, ids, self._now())
+            return Decision(records, bool(records))
+
+        return await self._answer(transactional_id, decide)
+
+    async def describe(self, transactional_id: str) -> tuple[Transaction, int]:
+        """Describe an id; also the coordinator epoch."""
+        hosted = self._find(transactional_id)
+        found = hosted.shard.describe(transactional_id)
+        return await self._read(hosted, (found, hosted.shard.coordinator_epoch))
+
+    async def list(self, states: frozenset[State] = frozenset()) -> list[Transaction]:
+        """List the ids of this broker in these states, or all, in order."""
+        found: list[Transaction] = []
+        for hosted in self.runtime.active():
+            of_shard = [
+                one
+                for one in hosted.shard.transactions.values()
+                if not states or one.state in states
+            ]
+            found += await self._read(hosted, of_shard)
+        return sorted(found, key=lambda one: one.transactional_id)
+
+    async def _answer(
+        self,
+        transactional_id: str,
+        decide: Callable[[TransactionShard, Iterator[int]], Decision[T]],
+    ) -> T:
+        if self._waiting >= WAITING_MAX:
+            raise ThrottlingQuotaExceededError(
+                f"{WAITING_MAX} requests wait for the transaction coordinator: try again later"
+            )
+        self._waiting += 1
+        try:
+            hosted, decision = await self._decide(transactional_id, decide)
+            end = hosted.append(decision.records or self._proof())
+            await self._committed(hosted, end, is_write=bool(decision.records))
+        finally:
+            self._waiting -= 1
+        if decision.refusal is not None:
+            raise decision.refusal
+        return decision.reply
+
+    async def _decide(
+        self,
+        transactional_id: str,
+        decide: Callable[[TransactionShard, Iterator[int]], T],
+    ) -> tuple[HostedTransactions, T]:
+        """Decide; the caller must append what it gets without another await."""
+        ids: list[int] = []
+        while True:
+            hosted = self._find(transactional_id)
+            try:
+                return hosted, decide(hosted.shard, iter(ids))
+            except ProducerIdNeededError:
+                ids.append(await self._ports.new_producer_id())
+
+    def _find(self, transactional_id: str) -> HostedTransactions:
+        check_transactional_id(transactional_id)  # before its hash
+        if not self._ports.partitions():
+            raise CoordinatorNotAvailableError(
+                f"{TRANSACTIONS_TOPIC} does not exist yet: ask for the id's coordinator first"
+            )
+        return self.runtime.find(self._partition_of(transactional_id))
+
+    def _partition_of(self, transactional_id: str) -> int:
+        return partition_of(transactional_id, self._ports.partitions())
+
+    async def _read(self, hosted: HostedTransactions, seen: T) -> T:
+        await self._committed(hosted, hosted.append(self._proof()), is_write=False)
+        return seen
+
+    def _proof(self) -> Sequence[CoordinatorRecord]:
+        """Make what has to be committed before an answer without records (decision 0056)."""
+        return [] if self._ports.has_session() else [BARRIER]
+
+    def _committed(
+        self, hosted: HostedTransactions, end_offset: int, *, is_write: bool
+    ) -> Awaitable[None]:
+        timeout_ms = self.config.transaction_commit_timeout_ms
+        return hosted.committed(end_offset, is_write=is_write, timeout_ms=timeout_ms)
+
+    def _append_later(
+        self, hosted: HostedTransactions, records: Sequence[CoordinatorRecord]
+    ) -> bool:
+        """Append what nobody asked for; what cannot be appended now is found again."""
+        if not records:
+            return False
+        try:
+            hosted.append(records)
+        except TidelogError as error:
+            log.info("no append", partition=hosted.partition, error=str(error))
+            return False
+        return True
+
+    # Work without a request
+
+    async def _tick_forever(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            for hosted in self.runtime.active():
+                await self._abort_timed_out(hosted)
+                await self._complete_marked(hosted)
+
+    async def _abort_timed_out(self, hosted: HostedTransactions) -> None:
+        for number, name in enumerate(hosted.shard.timed_out(self._now()), start=1):
+            try:
+                # Found again: it may be another's, or ended, once a producer id was allocated.
+                where, records = await self._decide(name, self._abort_if_late(name))
+            except TidelogError as error:
+                log.info("no abort", transactional_id=name, error=str(error))
+                continue
+            if self._append_later(where, records):
+                self.timed_out += 1
+                log.info("transaction timed out", transactional_id=name)
+            if number % IDS_PER_TURN == 0:
+                await asyncio.sleep(0)
+
+    def _abort_if_late(
+        self, name: str
+    ) -> Callable[[TransactionShard, Iterator[int]], Sequence[CoordinatorRecord]]:
+        def decide(shard: TransactionShard, ids: Iterator[int]) -> Sequence[CoordinatorRecord]:
+            now = self._now()
+            return shard.abort(name, ids, now) if shard.is_late(name, now) else []
+
+        return decide
+
+    async def _complete_marked(self, hosted: HostedTransactions) -> None:
+        for number, _ in enumerate(self.decided.complete_again(hosted), start=1):
+            if number % IDS_PER_TURN == 0:
+                await asyncio.sleep(0)
+
+    async def _expire_forever(self) -> None:
+        while True:
+            interval = self.config.transaction_remove_expired_transaction_cleanup_interval_ms
+            await asyncio.sleep(interval / 1000)
+            for hosted in self.runtime.active():
+                for number, name in enumerate(list(hosted.shard.transactions), start=1):
+                    self._append_later(hosted, hosted.shard.expire(name, self._now()))
+                    if number % IDS_PER_TURN == 0:
+                        await asyncio.sleep(0)
+
+    # Shards
+
+    def new_shard(self, leadership: Leadership) -> TransactionShard:
+        """See `RuntimeHooks`. The first of a broker begins its timers."""
+        if not self._has_timers:
+            self._has_timers = True
+            self._background.spawn("transaction-timeouts", self._tick_forever())
+            self._background.spawn("transactional-id-expiration", self._expire_forever())
+        return TransactionShard(self.config, coordinator_epoch=leadership.leader_epoch)
+
+    async def on_loaded(self, hosted: HostedTransactions) -> None:
+        """See `RuntimeHooks`: the markers that lack are begun by `DecidedMarkers`."""
+
+    def on_ended(self, hosted: HostedTransactions) -> None:
+        """See `RuntimeHooks`: who waits hears of it by the runtime."""
+
+    def _now(self) -> Moment:
+        return Moment(self._clock.monotonic_ms(), self._clock.wall_ms())
