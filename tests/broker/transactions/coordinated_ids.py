@@ -118,7 +118,11 @@ class CoordinatedIds:
         """Abort what has timed out."""
         found = self.shard.timed_out(self.now)
         for name in found:
-            self.write(self.with_ids(lambda ids, name=name: self.shard.abort(name, ids, self.now)))  # type: ignore[misc]  # a lambda's default
+
+            def decide(ids: Iterator[int], name: str = name) -> list[CoordinatorRecord]:
+                return self.shard.abort(name, ids, self.now)
+
+            self.write(self.with_ids(decide))
         return found
 
     def mark(self, attempt: Attempt, *partitions: TransactionPartition) -> None:

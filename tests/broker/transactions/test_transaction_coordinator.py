@@ -243,7 +243,7 @@ async def test_a_late_answer_to_another_coordinator_completes_nothing(
 async def test_markers_are_sent_again_to_whoever_leads_then(
     all_of_it: Coordinated, error: TidelogError
 ) -> None:
-    all_of_it.brokers.answers[P0] = [error, error]
+    all_of_it.brokers.answers[P0] = [error, error]  # one after the other: BACKOFF_S_MIN apart
     producer = await all_of_it.begun()
     await all_of_it.coordinator.end("a", producer, is_commit=True)
     all_of_it.brokers.leaders[P0] = 3
@@ -263,6 +263,17 @@ async def test_a_deleted_topic_and_a_marker_that_was_written_need_none(
     assert [to for to, _ in all_of_it.brokers.requests] == [2]
 
 
+async def test_a_broker_has_one_request_at_a_time(all_of_it: Coordinated) -> None:
+    producers = [(name, await all_of_it.begun(name, P0)) for name in "ab"]
+    all_of_it.brokers.gate.clear()
+    for count, (name, producer) in enumerate(producers, start=1):
+        await all_of_it.coordinator.end(name, producer, is_commit=True)
+        await asyncio.sleep(0.02)
+        assert len(all_of_it.brokers.requests) == 1, count
+    all_of_it.brokers.gate.set()
+    await all_of_it.until(lambda: all_of_it.state("b") is State.CompleteCommit)
+
+
 async def test_a_fenced_coordinator_sends_no_more(all_of_it: Coordinated) -> None:
     fenced = TransactionCoordinatorFencedError("a newer one")
     all_of_it.brokers.answers = {P0: [fenced], P1: [fenced]}
@@ -275,10 +286,11 @@ async def test_a_fenced_coordinator_sends_no_more(all_of_it: Coordinated) -> Non
 
 
 async def test_a_partition_without_a_leader_is_waited_for(all_of_it: Coordinated) -> None:
+    """Longer than `BACKOFF_S_MAX`."""
     all_of_it.brokers.leaders[P0] = Place.UNKNOWN
     producer = await all_of_it.begun()
     await all_of_it.coordinator.end("a", producer, is_commit=True)
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(marker_sender.BACKOFF_S_MAX + 0.1)
     assert all_of_it.state() is State.PrepareCommit
     all_of_it.brokers.leaders[P0] = 1
     await all_of_it.until(lambda: all_of_it.state() is State.CompleteCommit)

@@ -22,7 +22,7 @@ from tidelog.broker.transactions.transaction import (
     TransactionPartition,
 )
 from tidelog.broker.transactions.transaction_config import TransactionConfig
-from tidelog.broker.transactions.transaction_key import partition_of
+from tidelog.broker.transactions.transaction_key import ID_CHARACTERS_MAX, partition_of
 from tidelog.core.errors import KafkaError
 
 
@@ -221,7 +221,7 @@ def test_time_outs_are_bounded(ids: CoordinatedIds, timeout_ms: int) -> None:
     assert ids.init(timeout_ms=900_000)
 
 
-@pytest.mark.parametrize("name", ["", "n" * 250])
+@pytest.mark.parametrize("name", ["", "n" * (ID_CHARACTERS_MAX + 1)])
 def test_empty_and_long_ids_are_refused(ids: CoordinatedIds, name: str) -> None:
     for call in (
         lambda: ids.init(name),

@@ -24,7 +24,7 @@ from tidelog.core.errors import InvalidRequestError, InvalidTxnStateError, Tidel
 
 MEMBERS_MAX = 10_000
 BATCH_BYTES_MAX = 256 << 10
-"""Of the members' records: half of what the runtime puts into one batch."""
+"""Maximum bytes of the members' records: half of what the runtime puts into one batch."""
 RECORD_OVERHEAD_BYTES = 40
 """Beside key and value, at most: lengths and deltas."""
 

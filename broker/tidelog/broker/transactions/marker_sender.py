@@ -1,7 +1,7 @@
 """Markers of decided transactions, sent to the leaders of their partitions until each has its own.
 
 One request at a time to each broker, with the markers of many transactions. What is not written is
-sent again, with a backoff, to whoever leads then. Which partitions lack their marker is the
+sent again, with a backoff, to the leader of then. Which partitions lack their marker is the
 shard's to say; whether the decision is committed is looked at before it is handed over here.
 """
 

@@ -1,4 +1,4 @@
-"""One transactional id: its producer, and the state of the newest transaction. Pure.
+"""A transactional id: its producer, and the state of the newest transaction. Pure.
 
 A value; its methods make the next one, and refuse what is no edge of Kafka's:
 
@@ -100,7 +100,7 @@ class Transaction:
     last: Producer | None = None
     """Producer before the last change of id or epoch, whose request may come again."""
     next_producer_id: int | None = None
-    """Of the transactions after this one, which is prepared."""
+    """Producer id of the transactions after this one, which is prepared."""
     partitions: Mapping[Topic, frozenset[int]] = field(default_factory=dict)
     start_ms: int | None = None
 

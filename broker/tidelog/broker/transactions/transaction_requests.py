@@ -40,7 +40,7 @@ from tidelog.core.errors import (
 
 
 class Step(NamedTuple):
-    """What a request is answered, and the next state of its id; None: nothing changes."""
+    """Answer to a request, and the next state of its id; None: nothing changes."""
 
     after: Transaction | None
     producer: Producer

@@ -1,7 +1,7 @@
 """The transactional ids of one partition of `__transaction_state`: decides, and replays. Pure.
 
 Each decision returns records and changes nothing; `replay` of a record alone changes the state.
-What is not in the log begins anew with each load: a transaction has its whole time-out again, and
+What is not in the log begins again with each load: a transaction has its whole time-out again, and
 all markers of a prepared one are written again, in this coordinator's epoch.
 """
 
@@ -51,11 +51,11 @@ class Decision(NamedTuple, Generic[T]):
 
 
 class Attempt(NamedTuple):
-    """One coordinator's work on the markers of one transaction."""
+    """Work of one coordinator on the markers of one transaction."""
 
     transactional_id: str
     producer: Producer
-    """Of the markers: in the raised epoch."""
+    """Producer of the markers, in the raised epoch."""
     is_commit: bool
     coordinator_epoch: int
 
