@@ -2,7 +2,7 @@
 # test.sh [--check] [pytest options]: every test but the long ones, in the least time that two processors allow.
 #
 # First the pure tests on all processors (with --check `make check` beside them), then those of real
-# processes on three workers and Spark's beside them, because all wait a lot. What runs beside something
+# processes on two workers and Spark's beside them, because both wait a lot. What runs beside something
 # else writes to a file, which is printed whole when it has ended, so that no two outputs mix.
 # Every phase runs; fails when one of them failed, and ends with pytest's own closing line.
 set -uo pipefail
@@ -75,7 +75,7 @@ note "$?" pure
 echo "test: real processes, and Spark beside them; each tells when it has ended"
 # The files of a worker share a cluster; tests of some files share what only they may disturb.
 marked process chaos
-beside processes tests -n 3 --dist loadfile -m "($alone) and not (spark or long)" "${files[@]}" "$@"
+beside processes tests -n 2 --dist loadfile -m "($alone) and not (spark or long)" "${files[@]}" "$@"
 # A process of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb.
 marked spark
 beside spark tests -n 0 -m "spark and not long" "${files[@]}" "$@"

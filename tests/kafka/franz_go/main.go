@@ -199,18 +199,23 @@ func admin(ctx context.Context, seeds kgo.Opt, args []string) error {
 	if _, err := calls.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "cleanup.policy", Value: &compact}}, topic); err != nil {
 		return err
 	}
-	configs, err := calls.DescribeTopicConfigs(ctx, topic)
-	if err != nil {
-		return err
-	}
-	config, err := configs.On(topic, nil)
-	if err != nil {
-		return err
-	}
-	for _, one := range config.Configs {
-		if one.Key == "cleanup.policy" || one.Key == "retention.ms" {
-			fmt.Println(one.Key, one.MaybeValue())
+	told := map[string]string{}
+	for tries := 0; tries < 100 && told["cleanup.policy"] != compact; tries++ {
+		time.Sleep(100 * time.Millisecond) // as above
+		configs, err := calls.DescribeTopicConfigs(ctx, topic)
+		if err != nil {
+			return err
 		}
+		config, err := configs.On(topic, nil)
+		if err != nil {
+			return err
+		}
+		for _, one := range config.Configs {
+			told[one.Key] = one.MaybeValue()
+		}
+	}
+	for _, key := range []string{"cleanup.policy", "retention.ms"} {
+		fmt.Println(key, told[key])
 	}
 	brokers, err := calls.ListBrokers(ctx)
 	if err != nil {
