@@ -176,8 +176,8 @@ def _check_producer(header: BatchHeader, *, is_alone: bool, may_be_transactional
 def _check_transactional(header: BatchHeader, *, may_be: bool) -> None:
     if not may_be:
         raise InvalidRecordError(
-            "a transactional batch comes without a transactional id, by which the coordinator adds "
-            "its partition to the transaction: send the id along, or the batch without transaction"
+            "a transactional batch needs a transaction coordinator to have added its partition by "
+            "the producer's transactional id, and none is served yet: send it without a transaction"
         )
     if header.producer_id < 0:
         raise InvalidRecordError(
