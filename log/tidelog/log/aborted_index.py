@@ -34,11 +34,15 @@ class AbortedIndex:
         """True: the file may not be on stable storage as it is here."""
         self._disk = disk
         self._loaded: bytearray | None = None
+        self._crc: int | None = None  # of all entries, once it was asked for
 
     @property
     def seal(self) -> tuple[int, int]:
         """Size in bytes and CRC-32C of all entries."""
-        return len(self._data), crc32c(bytes(self._data))
+        data = self._data
+        if self._crc is None:
+            self._crc = crc32c(bytes(data))
+        return len(data), self._crc
 
     @property
     def is_empty(self) -> bool:
@@ -47,7 +51,7 @@ class AbortedIndex:
 
     def load(self) -> None:
         """Read the file; call this before anything else when it may exist."""
-        self._loaded = bytearray()
+        self._loaded, self._crc = bytearray(), None
         if self._disk.exists(self.path):
             file = self._disk.open(self.path)
             try:
@@ -86,6 +90,8 @@ class AbortedIndex:
         finally:
             file.close()
         data += added
+        if self._crc is not None:
+            self._crc = crc32c(added, self._crc)
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries of markers at or above `offset`."""
@@ -93,6 +99,7 @@ class AbortedIndex:
         if size == len(self._data):
             return
         del self._data[size:]
+        self._crc = None
         self.is_unsynced = True
         file = self._disk.open(self.path)
         try:
@@ -102,7 +109,7 @@ class AbortedIndex:
 
     def replace(self, entries: Iterable[CompletedTransaction]) -> None:
         """Drop all entries, damaged ones included, and add these."""
-        self._loaded = bytearray()
+        self._loaded, self._crc = bytearray(), None
         self._disk.remove(self.path)
         self.append(entries)
 
