@@ -47,6 +47,16 @@ BARRIER = CoordinatorRecord(CoordinatorKey(barrier=BarrierKey()), None)
 """Changes nothing: its commit proves that its writer led the partition after it was appended."""
 
 
+def proof_of_leadership(*, has_session: bool) -> list[CoordinatorRecord]:
+    """Make what has to be committed before an answer that needs no record of its own.
+
+    While the controllers hear a broker, none of its partitions is another's. When they have not for
+    a session, only the in-sync replicas can tell that it still leads: each answer has a barrier of
+    its own, since a fetch that confirms an older one may come late (decision 0056).
+    """
+    return [] if has_session else [BARRIER]
+
+
 class EncodedRecord(NamedTuple):
     """The same in bytes."""
 

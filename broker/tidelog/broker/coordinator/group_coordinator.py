@@ -21,7 +21,10 @@ from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply, check_id
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.consumer_sessions import Answered
-from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord
+from tidelog.broker.coordinator.coordinator_records import (
+    CoordinatorRecord,
+    proof_of_leadership,
+)
 from tidelog.broker.coordinator.group_assignments import GroupAssignments
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_journal import GroupJournal
@@ -480,13 +483,7 @@ class GroupCoordinator:
         return seen
 
     def _proof(self) -> list[CoordinatorRecord]:
-        """Make what has to be committed before an answer that needs no record of its own.
-
-        While the controllers hear this broker, none of its partitions is another's. When they have
-        not for a session, only the in-sync replicas can tell that it still leads: each answer has a
-        barrier of its own, since a fetch that confirms an older one may come late (decision 0056).
-        """
-        return [] if self._has_session() else [BARRIER]
+        return proof_of_leadership(has_session=self._has_session())
 
     def _committed(
         self, hosted: HostedGroups, end_offset: int, *, is_write: bool

@@ -12,7 +12,10 @@ from typing import NamedTuple, TypeVar
 
 import structlog
 
-from tidelog.broker.coordinator.coordinator_records import BARRIER, CoordinatorRecord
+from tidelog.broker.coordinator.coordinator_records import (
+    CoordinatorRecord,
+    proof_of_leadership,
+)
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.runtime import CoordinatorRuntime
 from tidelog.broker.partition.partition_listener import Leadership
@@ -241,8 +244,7 @@ class TransactionCoordinator:
         return seen
 
     def _proof(self) -> Sequence[CoordinatorRecord]:
-        """Make what has to be committed before an answer without records (decision 0056)."""
-        return [] if self._ports.has_session() else [BARRIER]
+        return proof_of_leadership(has_session=self._ports.has_session())
 
     def _committed(
         self, hosted: HostedTransactions, end_offset: int, *, is_write: bool
