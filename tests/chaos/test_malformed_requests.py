@@ -125,7 +125,7 @@ def test_groups_that_are_there_are_named_and_members_too() -> None:
             if "subscription" in fields:
                 named["pattern"] += len(request.subscription.pattern) > 1
     assert min(named.values()) >= 3, named
-    assert len(named) == 7
+    assert len(named) == 8
 
 
 def harmful() -> list[tuple[str, object]]:

@@ -14,13 +14,20 @@ from tidelog.net.listeners import Listener
 from tidelog.v1.data_pb2 import FetchRequest
 
 _INTERNAL_SERVICES = frozenset({"tidelog.v1.Controller", "tidelog.v1.RaftPeer"})
+_INTERNAL_METHODS = frozenset(
+    {
+        ("tidelog.v1.Broker", "WriteTransactionMarkers"),
+        ("tidelog.v1.TransactionCoordinator", "AddPartitionsToTransactions"),
+    }
+)
 # What operators' tools ask a controller; it changes nothing.
 _OPEN_METHODS = frozenset({("tidelog.v1.Controller", "DescribeQuorum")})
 
 
 def check_method(service: str, method: str, listener: Listener) -> None:
     """Errors: `KafkaError` CLUSTER_AUTHORIZATION_FAILED where the RPC is not for clients."""
-    if service in _INTERNAL_SERVICES and (service, method) not in _OPEN_METHODS:
+    is_internal = service in _INTERNAL_SERVICES or (service, method) in _INTERNAL_METHODS
+    if is_internal and (service, method) not in _OPEN_METHODS:
         _check(f"{service}.{method}", listener)
 
 

@@ -9,22 +9,26 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class FindCoordinatorRequest(_message.Message):
-    __slots__ = ("group_ids",)
+    __slots__ = ("group_ids", "transactional_ids")
     GROUP_IDS_FIELD_NUMBER: _ClassVar[int]
+    TRANSACTIONAL_IDS_FIELD_NUMBER: _ClassVar[int]
     group_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, group_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    transactional_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, group_ids: _Optional[_Iterable[str]] = ..., transactional_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FindCoordinatorResponse(_message.Message):
     __slots__ = ("error", "coordinators")
     class Coordinator(_message.Message):
-        __slots__ = ("group_id", "error", "broker")
+        __slots__ = ("group_id", "error", "broker", "transactional_id")
         GROUP_ID_FIELD_NUMBER: _ClassVar[int]
         ERROR_FIELD_NUMBER: _ClassVar[int]
         BROKER_FIELD_NUMBER: _ClassVar[int]
+        TRANSACTIONAL_ID_FIELD_NUMBER: _ClassVar[int]
         group_id: str
         error: _common_pb2.Error
         broker: _common_pb2.Endpoint
-        def __init__(self, group_id: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., broker: _Optional[_Union[_common_pb2.Endpoint, _Mapping]] = ...) -> None: ...
+        transactional_id: str
+        def __init__(self, group_id: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., broker: _Optional[_Union[_common_pb2.Endpoint, _Mapping]] = ..., transactional_id: _Optional[str] = ...) -> None: ...
     ERROR_FIELD_NUMBER: _ClassVar[int]
     COORDINATORS_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
@@ -162,8 +166,38 @@ class OffsetCommitResponse(_message.Message):
     topics: _containers.RepeatedCompositeFieldContainer[OffsetCommitResponse.Topic]
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., topics: _Optional[_Iterable[_Union[OffsetCommitResponse.Topic, _Mapping]]] = ...) -> None: ...
 
+class TransactionalOffsetCommitRequest(_message.Message):
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id", "member_id", "member_epoch", "instance_id", "topics")
+    TRANSACTIONAL_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    GROUP_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    INSTANCE_ID_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group_id: str
+    member_id: str
+    member_epoch: int
+    instance_id: str
+    topics: _containers.RepeatedCompositeFieldContainer[OffsetCommitRequest.Topic]
+    def __init__(self, transactional_id: _Optional[str] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ..., group_id: _Optional[str] = ..., member_id: _Optional[str] = ..., member_epoch: _Optional[int] = ..., instance_id: _Optional[str] = ..., topics: _Optional[_Iterable[_Union[OffsetCommitRequest.Topic, _Mapping]]] = ...) -> None: ...
+
+class TransactionalOffsetCommitResponse(_message.Message):
+    __slots__ = ("error", "coordinator", "topics")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    COORDINATOR_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    error: _common_pb2.Error
+    coordinator: _common_pb2.LeaderHint
+    topics: _containers.RepeatedCompositeFieldContainer[OffsetCommitResponse.Topic]
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., topics: _Optional[_Iterable[_Union[OffsetCommitResponse.Topic, _Mapping]]] = ...) -> None: ...
+
 class OffsetFetchRequest(_message.Message):
-    __slots__ = ("group_id", "member_id", "member_epoch", "topics", "after_topic", "after_partition")
+    __slots__ = ("group_id", "member_id", "member_epoch", "topics", "after_topic", "after_partition", "require_stable")
     class Topic(_message.Message):
         __slots__ = ("topic", "topic_id", "partitions")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -179,13 +213,15 @@ class OffsetFetchRequest(_message.Message):
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     AFTER_TOPIC_FIELD_NUMBER: _ClassVar[int]
     AFTER_PARTITION_FIELD_NUMBER: _ClassVar[int]
+    REQUIRE_STABLE_FIELD_NUMBER: _ClassVar[int]
     group_id: str
     member_id: str
     member_epoch: int
     topics: _containers.RepeatedCompositeFieldContainer[OffsetFetchRequest.Topic]
     after_topic: str
     after_partition: int
-    def __init__(self, group_id: _Optional[str] = ..., member_id: _Optional[str] = ..., member_epoch: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[OffsetFetchRequest.Topic, _Mapping]]] = ..., after_topic: _Optional[str] = ..., after_partition: _Optional[int] = ...) -> None: ...
+    require_stable: bool
+    def __init__(self, group_id: _Optional[str] = ..., member_id: _Optional[str] = ..., member_epoch: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[OffsetFetchRequest.Topic, _Mapping]]] = ..., after_topic: _Optional[str] = ..., after_partition: _Optional[int] = ..., require_stable: _Optional[bool] = ...) -> None: ...
 
 class OffsetFetchResponse(_message.Message):
     __slots__ = ("error", "coordinator", "topics", "has_more")

@@ -11,7 +11,14 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from tidelog.v1 import admin_pb2, controller_pb2, coordinator_pb2, data_pb2, raft_pb2
+from tidelog.v1 import (
+    admin_pb2,
+    controller_pb2,
+    coordinator_pb2,
+    data_pb2,
+    raft_pb2,
+    transactions_pb2,
+)
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -77,6 +84,18 @@ DESCRIBE_PRODUCERS = Method(
     "DescribeProducers",
     data_pb2.DescribeProducersRequest,
     data_pb2.DescribeProducersResponse,
+)
+WRITE_TRANSACTION_MARKERS = Method(
+    _BROKER,
+    "WriteTransactionMarkers",
+    transactions_pb2.WriteTransactionMarkersRequest,
+    transactions_pb2.WriteTransactionMarkersResponse,
+)
+ABORT_HANGING_TRANSACTION = Method(
+    _BROKER,
+    "AbortHangingTransaction",
+    transactions_pb2.AbortHangingTransactionRequest,
+    transactions_pb2.AbortHangingTransactionResponse,
 )
 
 _ADMIN = "tidelog.v1.Admin"
@@ -194,6 +213,12 @@ OFFSET_COMMIT = Method(
     coordinator_pb2.OffsetCommitRequest,
     coordinator_pb2.OffsetCommitResponse,
 )
+TRANSACTIONAL_OFFSET_COMMIT = Method(
+    _COORDINATOR,
+    "TransactionalOffsetCommit",
+    coordinator_pb2.TransactionalOffsetCommitRequest,
+    coordinator_pb2.TransactionalOffsetCommitResponse,
+)
 OFFSET_FETCH = Method(
     _COORDINATOR,
     "OffsetFetch",
@@ -223,6 +248,50 @@ DELETE_GROUPS = Method(
     "DeleteGroups",
     coordinator_pb2.DeleteGroupsRequest,
     coordinator_pb2.DeleteGroupsResponse,
+)
+
+_TRANSACTIONS = "tidelog.v1.TransactionCoordinator"
+INIT_TRANSACTIONAL_PRODUCER = Method(
+    _TRANSACTIONS,
+    "InitTransactionalProducer",
+    transactions_pb2.InitTransactionalProducerRequest,
+    transactions_pb2.InitTransactionalProducerResponse,
+)
+ADD_PARTITIONS_TO_TRANSACTIONS = Method(
+    _TRANSACTIONS,
+    "AddPartitionsToTransactions",
+    transactions_pb2.AddPartitionsToTransactionsRequest,
+    transactions_pb2.AddPartitionsToTransactionsResponse,
+)
+END_TRANSACTION = Method(
+    _TRANSACTIONS,
+    "EndTransaction",
+    transactions_pb2.EndTransactionRequest,
+    transactions_pb2.EndTransactionResponse,
+)
+END_TRANSACTIONS = Method(
+    _TRANSACTIONS,
+    "EndTransactions",
+    transactions_pb2.EndTransactionsRequest,
+    transactions_pb2.EndTransactionsResponse,
+)
+ABORT_TRANSACTION = Method(
+    _TRANSACTIONS,
+    "AbortTransaction",
+    transactions_pb2.AbortTransactionRequest,
+    transactions_pb2.AbortTransactionResponse,
+)
+LIST_TRANSACTIONS = Method(
+    _TRANSACTIONS,
+    "ListTransactions",
+    transactions_pb2.ListTransactionsRequest,
+    transactions_pb2.ListTransactionsResponse,
+)
+DESCRIBE_TRANSACTIONS = Method(
+    _TRANSACTIONS,
+    "DescribeTransactions",
+    transactions_pb2.DescribeTransactionsRequest,
+    transactions_pb2.DescribeTransactionsResponse,
 )
 
 RAFT_EXCHANGE = Method(

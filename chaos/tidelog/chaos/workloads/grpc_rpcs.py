@@ -11,19 +11,29 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 
-from tidelog.v1 import admin_pb2, controller_pb2, coordinator_pb2, data_pb2, raft_pb2
+from tidelog.v1 import (
+    admin_pb2,
+    controller_pb2,
+    coordinator_pb2,
+    data_pb2,
+    raft_pb2,
+    transactions_pb2,
+)
 
 _FILES: tuple[FileDescriptor, ...] = (
     data_pb2.DESCRIPTOR,
     admin_pb2.DESCRIPTOR,
     controller_pb2.DESCRIPTOR,
     coordinator_pb2.DESCRIPTOR,
+    transactions_pb2.DESCRIPTOR,
     raft_pb2.DESCRIPTOR,
     health_pb2.DESCRIPTOR,
     reflection_pb2.DESCRIPTOR,
 )
 # Who serves what, by the role of a node; all serve the rest.
-BROKERS_ONLY = frozenset({"tidelog.v1.Broker", "tidelog.v1.Coordinator", "tidelog.v1.Admin"})
+BROKERS_ONLY = frozenset(
+    f"tidelog.v1.{name}" for name in ("Broker", "Coordinator", "TransactionCoordinator", "Admin")
+)
 CONTROLLERS_ONLY = frozenset({"tidelog.v1.Controller", "tidelog.v1.RaftPeer"})
 
 

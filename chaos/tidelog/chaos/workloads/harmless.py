@@ -38,7 +38,8 @@ def _always(request: Any, known: Known) -> bool:  # as above
 
 def _finds_no_coordinator(request: Any, known: Known) -> bool:  # as above
     del known
-    return not request.group_ids  # the first call ever creates a topic
+    # The first call ever creates a topic.
+    return not request.group_ids and not request.transactional_ids
 
 
 def _is_no_members(request: Any, known: Known) -> bool:  # as above
@@ -64,6 +65,26 @@ def _commits_nothing(request: Any, known: Known) -> bool:  # as above
             for topic in request.topics
         )
     )
+
+
+def _is_no_transaction(request: Any, known: Known) -> bool:  # as above
+    """True for a transactional id that begins like none of the known groups."""
+    return not _begins_like_a_group(request.transactional_id, known)
+
+
+def _are_no_transactions(request: Any, known: Known) -> bool:  # as above
+    return request.group not in known.groups and not any(
+        _begins_like_a_group(one.transactional_id, known) for one in request.members
+    )
+
+
+def _begins_like_a_group(transactional_id: str, known: Known) -> bool:
+    return transactional_id.partition("/")[0] in known.groups
+
+
+def _aborts_nothing(request: Any, known: Known) -> bool:  # as above
+    is_outside = not 0 <= request.start_offset < EPOCHS_END
+    return request.topic not in known.names or is_outside
 
 
 def _deletes_no_offset(request: Any, known: Known) -> bool:  # as above
@@ -193,16 +214,26 @@ HARMLESS: Mapping[str, Harmless] = {
     "/tidelog.v1.Broker/Metadata": _creates_no_topic_by_the_way,
     # It takes an id, whatever it says: those are never counted.
     "/tidelog.v1.Broker/InitProducerId": _always,
+    "/tidelog.v1.Broker/WriteTransactionMarkers": _is_of_another_cluster,
+    "/tidelog.v1.Broker/AbortHangingTransaction": _aborts_nothing,
     # Groups that are not known are nobody's: they may come and go.
     "/tidelog.v1.Coordinator/FindCoordinator": _finds_no_coordinator,
     "/tidelog.v1.Coordinator/ConsumerGroupHeartbeat": _is_no_members,
     "/tidelog.v1.Coordinator/GroupStream": _is_no_members_stream,
     "/tidelog.v1.Coordinator/OffsetCommit": _commits_nothing,
+    "/tidelog.v1.Coordinator/TransactionalOffsetCommit": _commits_nothing,
     "/tidelog.v1.Coordinator/OffsetFetch": _always,
     "/tidelog.v1.Coordinator/OffsetDelete": _deletes_no_offset,
     "/tidelog.v1.Coordinator/ListGroups": _always,
     "/tidelog.v1.Coordinator/DescribeGroups": _always,
     "/tidelog.v1.Coordinator/DeleteGroups": _deletes_no_group,
+    "/tidelog.v1.TransactionCoordinator/InitTransactionalProducer": _is_no_transaction,
+    "/tidelog.v1.TransactionCoordinator/AddPartitionsToTransactions": _is_of_another_cluster,
+    "/tidelog.v1.TransactionCoordinator/EndTransaction": _is_no_transaction,
+    "/tidelog.v1.TransactionCoordinator/EndTransactions": _are_no_transactions,
+    "/tidelog.v1.TransactionCoordinator/AbortTransaction": _is_no_transaction,
+    "/tidelog.v1.TransactionCoordinator/ListTransactions": _always,
+    "/tidelog.v1.TransactionCoordinator/DescribeTransactions": _always,
     "/tidelog.v1.Admin/DescribeTopics": _always,
     "/tidelog.v1.Admin/DescribeCluster": _always,
     "/tidelog.v1.Admin/DescribeConfigs": _always,
