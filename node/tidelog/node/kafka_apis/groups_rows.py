@@ -1,4 +1,4 @@
-"""Rows of the APIs of groups."""
+"""Rows of the APIs of groups; their handlers are loaded later."""
 
 from __future__ import annotations
 
@@ -6,21 +6,7 @@ from collections.abc import Callable
 
 from tidelog.metadata.image import MetadataImage
 from tidelog.node.handlers.coordinator import CoordinatorHandler
-from tidelog.node.kafka_apis.groups_classic import (
-    HeartbeatHandler,
-    JoinGroupHandler,
-    LeaveGroupHandler,
-    SyncGroupHandler,
-)
-from tidelog.node.kafka_apis.groups_consumer import ConsumerGroupHeartbeatHandler
-from tidelog.node.kafka_apis.groups_described import (
-    ConsumerGroupDescribeHandler,
-    DescribeGroupsHandler,
-)
-from tidelog.node.kafka_apis.groups_fetched import OffsetFetchHandler
-from tidelog.node.kafka_apis.groups_find import FindCoordinatorHandler
-from tidelog.node.kafka_apis.groups_listed import DeleteGroupsHandler, ListGroupsHandler
-from tidelog.node.kafka_apis.groups_offsets import OffsetCommitHandler, OffsetDeleteHandler
+from tidelog.node.kafka_apis.loaded_later import LoadedLater
 from tidelog.node.kafka_apis.served import ServedApi
 
 OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 8, 9, 10
@@ -33,20 +19,31 @@ def group_rows(
     handler: CoordinatorHandler, image: Callable[[], MetadataImage]
 ) -> tuple[ServedApi, ...]:
     """Return the rows of a broker that coordinates groups."""
-    coordinator = handler.coordinator
-    classic = coordinator.classic
+    groups = handler.coordinator
+
+    def of_classic(name: str) -> LoadedLater:
+        return LoadedLater("groups_classic", name, groups.classic)
+
+    def described(name: str, *ports: object) -> LoadedLater:
+        return LoadedLater("groups_described", name, groups, *ports)
+
+    commit = LoadedLater("groups_offsets", "OffsetCommitHandler", groups)
+    delete = LoadedLater("groups_offsets", "OffsetDeleteHandler", groups, image)
+    fetched = LoadedLater("groups_fetched", "OffsetFetchHandler", groups)
+    find = LoadedLater("groups_find", "FindCoordinatorHandler", handler)
+    beat = LoadedLater("groups_consumer", "ConsumerGroupHeartbeatHandler", groups)
     return (
-        ServedApi(OFFSET_COMMIT, 10, OffsetCommitHandler(coordinator)),
-        ServedApi(OFFSET_FETCH, 10, OffsetFetchHandler(coordinator)),
-        ServedApi(FIND_COORDINATOR, 6, FindCoordinatorHandler(handler)),
-        ServedApi(JOIN_GROUP, 9, JoinGroupHandler(classic), is_abandoned=True),
-        ServedApi(HEARTBEAT, 4, HeartbeatHandler(classic)),
-        ServedApi(LEAVE_GROUP, 5, LeaveGroupHandler(classic)),
-        ServedApi(SYNC_GROUP, 5, SyncGroupHandler(classic), is_abandoned=True),
-        ServedApi(DESCRIBE_GROUPS, 6, DescribeGroupsHandler(coordinator)),
-        ServedApi(LIST_GROUPS, 5, ListGroupsHandler(coordinator)),
-        ServedApi(DELETE_GROUPS, 2, DeleteGroupsHandler(coordinator)),
-        ServedApi(CONSUMER_GROUP_HEARTBEAT, 1, ConsumerGroupHeartbeatHandler(coordinator)),
-        ServedApi(CONSUMER_GROUP_DESCRIBE, 1, ConsumerGroupDescribeHandler(coordinator, image)),
-        ServedApi(OFFSET_DELETE, 0, OffsetDeleteHandler(coordinator, image)),
+        ServedApi(OFFSET_COMMIT, 10, commit),
+        ServedApi(OFFSET_FETCH, 10, fetched),
+        ServedApi(FIND_COORDINATOR, 6, find),
+        ServedApi(JOIN_GROUP, 9, of_classic("JoinGroupHandler"), is_abandoned=True),
+        ServedApi(HEARTBEAT, 4, of_classic("HeartbeatHandler")),
+        ServedApi(LEAVE_GROUP, 5, of_classic("LeaveGroupHandler")),
+        ServedApi(SYNC_GROUP, 5, of_classic("SyncGroupHandler"), is_abandoned=True),
+        ServedApi(DESCRIBE_GROUPS, 6, described("DescribeGroupsHandler")),
+        ServedApi(LIST_GROUPS, 5, LoadedLater("groups_listed", "ListGroupsHandler", groups)),
+        ServedApi(DELETE_GROUPS, 2, LoadedLater("groups_listed", "DeleteGroupsHandler", groups)),
+        ServedApi(CONSUMER_GROUP_HEARTBEAT, 1, beat),
+        ServedApi(CONSUMER_GROUP_DESCRIBE, 1, described("ConsumerGroupDescribeHandler", image)),
+        ServedApi(OFFSET_DELETE, 0, delete),
     )
