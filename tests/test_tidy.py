@@ -105,7 +105,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 }
 
 # R4: who may build these parts. All others get them handed in.
-_ROOT_OF_A_NODE = ("node/tidelog/node/server.py",)
+_ROOT_OF_A_NODE = ("node/tidelog/node/server.py", "node/tidelog/node/quorum.py")
 _ENTRY_POINTS = (
     *("node/tidelog/node/process.py", "client/*", "cli/*", "spark/*", "chaos/*", "simulation/*"),
     *("benchmarks/*", "demo/*", "node/tidelog/node/local_cluster/*"),

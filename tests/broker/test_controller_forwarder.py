@@ -14,6 +14,7 @@ from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.net.listeners import one_listener
 from tidelog.node import server
 from tidelog.node.config import NodeConfig
+from tidelog.node.ports import Ports
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -80,7 +81,7 @@ def test_all_channels_of_a_broker_know_one_controller_epoch(
         process_roles=("broker",),
         controller_voters={2: "h:2"},
     )
-    ports = server.Ports(
+    ports = Ports(
         clock=SystemClock(),
         disk=SystemDisk(),
         random=SystemRandom(),

@@ -11,7 +11,7 @@ from tidelog.core.errors import StorageError
 from tidelog.core.system import SystemDisk
 from tidelog.net.listeners import one_listener
 from tidelog.node.config import NodeConfig
-from tidelog.node.server import METADATA_DIRECTORY
+from tidelog.node.quorum import METADATA_DIRECTORY
 from tidelog.raft.durable_state import REGULAR
 from tidelog.raft.log_origin import term_start
 from tidelog.raft.storage import Storage

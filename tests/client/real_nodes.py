@@ -9,7 +9,8 @@ from tidelog.core.chance import SeededRandom
 from tidelog.core.system import SystemClock
 from tidelog.node.config import NodeConfig
 from tidelog.node.data_directory import format_or_check
-from tidelog.node.server import Node, Ports, build_node
+from tidelog.node.ports import Ports
+from tidelog.node.server import Node, build_node
 from tidelog.raft.transport import RaftReceiver
 from tidelog.simulation.engine.disk import SimDisk
 

@@ -47,7 +47,8 @@ from tidelog.node.http import HttpServer
 from tidelog.node.http_produce.posts import RecordPosts, producer_for
 from tidelog.node.metrics import registry_for
 from tidelog.node.node_log import NodeLog
-from tidelog.node.server import Node, Ports, build_node
+from tidelog.node.ports import Ports
+from tidelog.node.server import Node, build_node
 from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
 
 STOP_GRACE_S = 0.5

@@ -5,8 +5,8 @@ The same `build_node` serves the real process and the simulation, without knowin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 
@@ -22,16 +22,11 @@ from tidelog.broker.controller_link.unreachable_reports import UnreachableReport
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
-from tidelog.core.env import Clock, Disk, Random
 from tidelog.core.metric_family import MetricFamily
-from tidelog.core.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.call import Call
 from tidelog.net.own_cluster import OwnCluster
-from tidelog.net.peers import Peers
-from tidelog.net.strangers import Strangers
-from tidelog.net.transport import Dialled
 from tidelog.net.unfinished_requests import UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadResponses
 from tidelog.node.config import NodeConfig
@@ -47,9 +42,9 @@ from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.node.kafka import build_kafka
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.loop_stalls import LoopStalls
+from tidelog.node.ports import Ports
+from tidelog.node.quorum import build_quorum
 from tidelog.node.start_record import StartRecord
-from tidelog.raft.factory import build_replicated_log
-from tidelog.raft.transport import RaftTransport
 from tidelog.v1.admin_pb2 import NodeStatusResponse
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
@@ -60,7 +55,6 @@ from tidelog.v1.controller_pb2 import (
 )
 from tidelog.v1.methods import ALTER_PARTITION, REPORT_REPLICA_STATE
 
-METADATA_DIRECTORY = "__cluster_metadata-0"
 ALTER_PARTITION_TIMEOUT_MS = 5000
 # Maximum time a held node waits for its followers before it reports that it may stop.
 SETTLE_TIMEOUT_MS = 5000
@@ -69,25 +63,6 @@ VERSION = version("tidelog")
 # A first start names no loss: its disk is new.
 _DISKS = {StartLoss.NOTHING: "kept", StartLoss.UNFLUSHED: "unflushed", StartLoss.EVERYTHING: "new"}
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """Outside world of one node. `on_fatal` ends the node: nothing leaves it afterwards."""
-
-    clock: Clock
-    disk: Disk
-    random: Random
-    peers: Peers
-    raft_transport: RaftTransport | None
-    on_fatal: Callable[[BaseException], None]
-    process_id: int = 0
-    workers: Workers = field(default_factory=InPlace)
-    """Workers that inflate batches to validate their records."""
-    boot_id: str = ""
-    """Id of the machine's boot; empty: unknown, so a reboot must be assumed."""
-    strangers: Strangers = field(default_factory=Strangers)
-    """Shared with the raft transport."""
 
 
 class Node:
@@ -288,7 +263,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
         size_max=config.events_journal_size,
         bytes_max=config.events_journal_bytes,
     )
-    quorum = _build_quorum(config, ports, journal) if config.is_controller else None
+    quorum = build_quorum(config, ports, journal) if config.is_controller else None
     epoch = ControllerEpoch()
 
     def image() -> MetadataImage:
@@ -316,35 +291,6 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
         journal=journal,
         reports=reports,
         unread=unread,
-    )
-
-
-def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> QuorumController:
-    if ports.raft_transport is None:
-        raise ValueError("a controller needs a raft_transport")
-    replicated_log = build_replicated_log(
-        node_id=config.node_id,
-        voters=config.controller_voters,
-        directory=f"{config.data_dir}/{METADATA_DIRECTORY}",
-        # A pool of its own: the quorum's election timeouts must not wait behind flushes of records.
-        disk=ports.disk.with_own_threads(),
-        clock=ports.clock,
-        random=ports.random,
-        transport=ports.raft_transport,
-        config=config.raft,
-        on_fatal=ports.on_fatal,
-    )
-
-    async def dial(address: str, timeout_ms: int) -> Dialled:
-        return await ports.peers.dial(address, timeout_ms=timeout_ms)
-
-    return QuorumController(
-        log=replicated_log,
-        clock=ports.clock,
-        random=ports.random,
-        dial=dial,
-        config=config.controller,
-        on_batch=journal.on_batch,
     )
 
 

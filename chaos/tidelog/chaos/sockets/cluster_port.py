@@ -25,7 +25,7 @@ from tidelog.chaos.story.samples import NodeSample
 from tidelog.core.env import Random
 from tidelog.history.history import History
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
-from tidelog.node.server import METADATA_DIRECTORY
+from tidelog.node.quorum import METADATA_DIRECTORY
 from tidelog.raft.wal import FILE_NAME
 
 PATIENCE = 5.0

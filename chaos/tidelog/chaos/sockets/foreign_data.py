@@ -12,7 +12,7 @@ from pathlib import Path
 from tidelog.core.system import SystemDisk
 from tidelog.node.config import NodeConfig
 from tidelog.node.data_directory import format_or_check
-from tidelog.node.server import METADATA_DIRECTORY
+from tidelog.node.quorum import METADATA_DIRECTORY
 from tidelog.raft.durable_state import NO_OP, REGULAR, WalEntry
 from tidelog.raft.log_origin import term_start
 from tidelog.raft.wal import Wal

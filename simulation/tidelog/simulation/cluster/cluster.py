@@ -18,7 +18,8 @@ from tidelog.metadata.config import ControllerConfig
 from tidelog.net.listeners import Listener, kafka_listeners, one_listener
 from tidelog.node.config import NodeConfig
 from tidelog.node.data_directory import format_or_check
-from tidelog.node.server import Node, Ports, build_node
+from tidelog.node.ports import Ports
+from tidelog.node.server import Node, build_node
 from tidelog.simulation.engine.byte_streams import SimDialer
 from tidelog.simulation.engine.clock import SimClock
 from tidelog.simulation.engine.disk import SimDisk

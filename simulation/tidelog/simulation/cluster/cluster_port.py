@@ -21,7 +21,7 @@ from tidelog.history.history import ACKS_ALL, History
 from tidelog.log.file_names import LOG
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
-from tidelog.node.server import METADATA_DIRECTORY
+from tidelog.node.quorum import METADATA_DIRECTORY
 from tidelog.raft.wal import FILE_NAME
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
 from tidelog.simulation.cluster.fault_actions import FaultActions
