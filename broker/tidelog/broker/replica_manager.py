@@ -23,6 +23,7 @@ from tidelog.broker.image_changes import ImageChanges
 from tidelog.broker.partition.appender import Appender
 from tidelog.broker.partition.log_directory import LogDirectory
 from tidelog.broker.partition.log_upkeep import LogUpkeep
+from tidelog.broker.partition.marker_appender import MarkerAppender
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_listeners import PartitionListeners
 from tidelog.broker.partition.partition_loader import PartitionLoader
@@ -123,6 +124,7 @@ class ReplicaManager:
         )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self.record_deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
+        self.markers = MarkerAppender(partitions=partitions, writer=self.writer, clock=clock)
         self.descriptions = ReplicaDescriptions(partitions, log_dir=log_dir, disk=ports.disk)
         self._build_replication(ports, controllers, hooks.on_broken, own)
 

@@ -6,6 +6,8 @@ requests that wait for other replicas. Owns nothing: roles, log and waiters are 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tidelog.broker.partition.fetch import FetchPosition, FetchResult
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.purgatory import DelayedAnswer, OffsetWaiter
@@ -33,6 +35,17 @@ from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOff
 from tidelog.log.validation import UNSEEN, Seen
 from tidelog.records.batch import Buffer
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
+
+
+class TransactionEnd(NamedTuple):
+    """End of a producer's transaction, decided by its coordinator."""
+
+    producer_id: int
+    producer_epoch: int
+    """The raised one: whatever of the transaction comes later is refused."""
+    coordinator_epoch: int
+    is_commit: bool
+
 
 NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
@@ -67,6 +80,40 @@ def append(
         partition.stats.duplicate_batches += 1
     else:
         partition.stats.bytes_in += len(records)
+    _await_replicas(partition, partition_log, done, acks=acks, answer=answer, index=index)
+    return done
+
+
+def append_marker(
+    partition: Partition, end: TransactionEnd, *, answer: OffsetWaiter
+) -> AppendResult:
+    """Append the marker that ends a transaction; one that is there already is not again.
+
+    Entry 0 of `answer` waits for the in-sync replicas in both cases. Raises `KafkaError` when
+    refused and the errors of `PartitionLog.append_marker`, always with nothing appended.
+    """
+    leader_epoch = check_may_append(partition, ACKS_ALL)
+    with partition.at_work() as partition_log:
+        done = partition_log.append_marker(
+            producer_id=end.producer_id,
+            producer_epoch=end.producer_epoch,
+            coordinator_epoch=end.coordinator_epoch,
+            is_commit=end.is_commit,
+            leader_epoch=leader_epoch,
+        )
+    _await_replicas(partition, partition_log, done, acks=ACKS_ALL, answer=answer, index=0)
+    return done
+
+
+def _await_replicas(
+    partition: Partition,
+    partition_log: PartitionLog,
+    done: AppendResult,
+    *,
+    acks: int,
+    answer: OffsetWaiter,
+    index: int,
+) -> None:
     counted = partition.ackable_offset()
     partition.handle(Appended(done.log_end_offset, counted))
     partition.followers.wake()
@@ -77,7 +124,6 @@ def append(
         partition.acks_all.add(end_offset, answer, index)
     elif acks == 1 and counted < end_offset:
         partition.acks_leader.add(end_offset, answer, index)
-    return done
 
 
 def read(

@@ -34,6 +34,8 @@ class Written:
         """Offset of the first record."""
         self.end_offset = -1
         """Exclusive."""
+        self.is_duplicate = False
+        """True for a marker that was in the log before."""
         self._on_end = on_end
         self._failure: Error | None = None
         self._ended = asyncio.Event()
@@ -106,6 +108,24 @@ class PartitionWriter:
         written = Written(self._note_end)
         done = leading.append(partition, records, acks=ACKS_ALL, answer=written, index=0)
         written.base_offset, written.end_offset = done.base_offset, done.last_offset + 1
+        self.uncommitted += not written.is_over
+        return written
+
+    def append_marker(
+        self, topic: str, partition: int, topic_id: bytes, end: leading.TransactionEnd
+    ) -> Written:
+        """Append a transaction's marker to a partition that this broker leads, unless it is there.
+
+        `Written.committed` waits for the in-sync replicas in both cases: before that, another
+        leader may lack the marker. Raises as `append`, in whatever leader epoch this broker leads,
+        and the errors of `PartitionLog.append_marker`; nothing was appended then.
+        """
+        self._check_admission()
+        found = self._partitions.find(topic, partition, topic_id)
+        written = Written(self._note_end)
+        done = leading.append_marker(found, end, answer=written)
+        written.base_offset, written.end_offset = done.last_offset, done.last_offset + 1
+        written.is_duplicate = done.is_duplicate
         self.uncommitted += not written.is_over
         return written
 

@@ -53,6 +53,12 @@ from tidelog.v1.data_pb2 import (
     ProduceRequest,
     ProduceResponse,
 )
+from tidelog.v1.transactions_pb2 import (
+    AbortHangingTransactionRequest,
+    AbortHangingTransactionResponse,
+    WriteTransactionMarkersRequest,
+    WriteTransactionMarkersResponse,
+)
 
 
 class BrokerHandler:
@@ -171,6 +177,23 @@ class BrokerHandler:
         """See `Broker.DescribeProducers`."""
         response = await self._replica_manager.descriptions.describe_producers(request)
         address_hints(response.partitions, self._image(), call.listener)
+        return response
+
+    async def write_transaction_markers(
+        self, request: WriteTransactionMarkersRequest
+    ) -> WriteTransactionMarkersResponse:
+        """See `Broker.WriteTransactionMarkers`."""
+        self._own.check(request, who="a transaction coordinator")
+        response = await self._replica_manager.markers.write(request)
+        self._own.stamp(response)
+        return response
+
+    async def abort_hanging_transaction(
+        self, request: AbortHangingTransactionRequest, call: Call = LOCAL_CALL
+    ) -> AbortHangingTransactionResponse:
+        """See `Broker.AbortHangingTransaction`."""
+        response = await self._replica_manager.markers.abort_hanging(request)
+        address_hints([response], self._image(), call.listener)
         return response
 
     async def offset_for_leader_epoch(
