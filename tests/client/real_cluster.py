@@ -18,6 +18,7 @@ from tests.client.real_nodes import Machine
 from tests.client.real_topics import RealPartition, RealTopic
 
 from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.core.errors import CallFailedError, TidelogError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.config import ControllerConfig
@@ -52,6 +53,7 @@ CONTROLLERS = {CONTROLLER_ID: "node9:9192", 10: "node10:9192", 11: "node11:9192"
 CLUSTER_ID = "real"
 DATA_DIRECTORY = "/data"
 GROUPS = GroupConfig(offsets_topic_num_partitions=3)
+TRANSACTIONS = TransactionConfig(transaction_state_log_num_partitions=3)
 
 
 class RealCluster(Meddler):
@@ -63,9 +65,11 @@ class RealCluster(Meddler):
         auto_create: bool = True,
         controllers: int = 1,
         groups: GroupConfig = GROUPS,
+        transactions: TransactionConfig = TRANSACTIONS,
         **controller: Any,
     ) -> None:
         self._groups = groups
+        self._transactions = transactions
         self.hosts: dict[str, Host] = {}
         self.direct = LoopPeers(self.hosts)
         """A way to the nodes on which nothing is counted, and nothing happens."""
@@ -303,6 +307,7 @@ class RealCluster(Meddler):
             auto_create_topics_enable=self._auto_create,
             controller=self._controller,
             groups=self._groups,
+            transactions=self._transactions,
             raft=RaftConfig(
                 cluster_id=CLUSTER_ID, wal_reserve_bytes=1 << 16, snapshot_interval_bytes=1 << 15
             ),
@@ -317,11 +322,18 @@ async def started(
     auto_create: bool = True,
     controllers: int = 1,
     groups: GroupConfig = GROUPS,
+    transactions: TransactionConfig = TRANSACTIONS,
     **controller: Any,
 ) -> RealCluster:
     """A cluster that serves; `controller` are fields of its `ControllerConfig`."""
     return await start_all(
-        RealCluster(auto_create=auto_create, controllers=controllers, groups=groups, **controller)
+        RealCluster(
+            auto_create=auto_create,
+            controllers=controllers,
+            groups=groups,
+            transactions=transactions,
+            **controller,
+        )
     )
 
 

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.kafka.config import QUEUED_BYTES_KEY, REQUEST_BYTES_KEY, KafkaConfig
 from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.core.config_keys import ConfigKey, build_config, declaration, declare, keys_of
 from tidelog.core.config_sources import Rule, Settings, read_settings
 from tidelog.core.config_types import (
@@ -137,6 +138,7 @@ class NodeConfig:
     controller: ControllerConfig = field(default_factory=ControllerConfig)
     replica: ReplicaConfig = field(default_factory=ReplicaConfig)
     groups: GroupConfig = field(default_factory=GroupConfig)
+    transactions: TransactionConfig = field(default_factory=TransactionConfig)
 
     @property
     def internal_listener(self) -> Listener:

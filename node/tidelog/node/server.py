@@ -37,6 +37,7 @@ from tidelog.node.handlers.client_traffic import ClientTraffic
 from tidelog.node.handlers.controller import ControllerHandler
 from tidelog.node.handlers.coordinator import CoordinatorHandler
 from tidelog.node.handlers.node import NodeHandler
+from tidelog.node.handlers.transactions import TransactionsHandler
 from tidelog.node.image_publisher import ImagePublisher
 from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.node.kafka import build_kafka
@@ -45,6 +46,7 @@ from tidelog.node.loop_stalls import LoopStalls
 from tidelog.node.ports import Ports
 from tidelog.node.quorum import build_quorum
 from tidelog.node.start_record import StartRecord
+from tidelog.node.transactions import Transactions, build_transactions
 from tidelog.v1.admin_pb2 import NodeStatusResponse
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
@@ -106,6 +108,7 @@ class Node:
             self._broker.lifecycle.start_loss = start.loss
             self._broker.replica_manager.begin_life(start.life)
             self._broker.groups.start()
+            self._broker.transactions.start()
             await self._broker.follower.start()
             await self._broker.lifecycle.start()
 
@@ -118,6 +121,7 @@ class Node:
             await self._broker.lifecycle.stop()
             await self._broker.follower.stop()
             await self._broker.groups.stop()
+            await self._broker.transactions.stop()
             if await self._broker.replica_manager.stop():
                 await self._broker.start_record.note_clean_stop()
         if self._quorum is not None:
@@ -224,7 +228,16 @@ class Node:
             )
             self.services["tidelog.v1.Broker"], self._traffic = handler, handler.traffic
             self.services["tidelog.v1.Coordinator"] = groups = CoordinatorHandler(
-                coordinator=broker.groups, image=self._image, forwarder=broker.forwarder
+                coordinator=broker.groups,
+                image=self._image,
+                forwarder=broker.forwarder,
+                transactions=broker.transactions.coordinator,
+            )
+            self.services["tidelog.v1.TransactionCoordinator"] = TransactionsHandler(
+                coordinator=broker.transactions.coordinator,
+                image=self._image,
+                own=own,
+                clock=clock,
             )
             of_kafka = BrokerPorts(
                 *(config, self._image, self._controller_id, broker.replica_manager, peers),
@@ -253,6 +266,7 @@ class BrokerParts:
     forwarder: ControllerForwarder
     producer_ids: ProducerIds
     groups: GroupCoordinator
+    transactions: Transactions
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
@@ -350,6 +364,15 @@ def _build_broker(
         forwarder,
         producer_ids,
         _build_groups(config, ports, replica_manager, follower, lifecycle, journal),
+        build_transactions(
+            config,
+            ports,
+            replica_manager=replica_manager,
+            follower=follower,
+            lifecycle=lifecycle,
+            forwarder=forwarder,
+            producer_ids=producer_ids,
+        ),
     )
 
 

@@ -351,21 +351,38 @@ async def test_refusals_that_changed_something_are_answered_once_committed(
 async def test_ids_are_described_and_listed_and_aborted(all_of_it: Coordinated) -> None:
     await all_of_it.begun("b")
     await all_of_it.coordinator.initialise("a", timeout_ms=9)
-    found, epoch = await all_of_it.coordinator.describe("b")
-    assert (found.state, epoch, list(found.each_partition())) == (State.Ongoing, 5, [P0, P1])
+    found, epoch, partitions = await all_of_it.coordinator.describe("b")
+    assert (found.state, epoch, partitions) == (State.Ongoing, 5, [P0, P1])
     names = [one.transactional_id for one in await all_of_it.coordinator.list()]
     assert names == ["a", "b"]
-    [one] = await all_of_it.coordinator.list(frozenset({State.Empty}))
+    [one] = await all_of_it.coordinator.list(lambda one: one.state is State.Empty)
     assert one.transactional_id == "a"
-    assert await all_of_it.coordinator.abort("b")
-    assert not await all_of_it.coordinator.abort("b")
+    [one] = await all_of_it.coordinator.list(limit=1)
+    assert one.transactional_id == "a"
+    assert await all_of_it.coordinator.abort("b") == found.producer
+    with pytest.raises(InvalidTxnStateError, match="nothing to abort"):
+        await all_of_it.coordinator.abort("b")
+
+
+async def test_of_a_decided_transaction_what_lacks_a_marker_is_described(
+    all_of_it: Coordinated,
+) -> None:
+    all_of_it.brokers.leaders[P1] = Place.UNKNOWN
+    producer = await all_of_it.begun("b")
+    await all_of_it.coordinator.end("b", producer, is_commit=True)
+    lacking: Sequence[TransactionPartition] = [P0, P1]
+    async with asyncio.timeout(10):
+        while lacking == [P0, P1]:
+            await asyncio.sleep(0.005)
+            found, _, lacking = await all_of_it.coordinator.describe("b")
+    assert (found.state, lacking) == (State.PrepareCommit, [P1])
 
 
 async def test_the_topic_is_created_at_the_first_use(all_of_it: Coordinated) -> None:
     all_of_it.brokers.has_topic = False
     with pytest.raises(CoordinatorNotAvailableError):
         await all_of_it.coordinator.initialise("a", timeout_ms=9)
-    assert await all_of_it.coordinator.find("a") == 0
+    await all_of_it.coordinator.require_topic()
     assert all_of_it.brokers.has_topic
     await all_of_it.coordinator.initialise("a", timeout_ms=9)
 

@@ -7,6 +7,7 @@ answered once their records are committed; markers follow, see `decided_markers`
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -25,9 +26,9 @@ from tidelog.broker.transactions.decided_markers import DecidedMarkers, HostedTr
 from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.marker_sender import MarkerWriter, Place
 from tidelog.broker.transactions.transaction import (
+    PREPARED,
     Producer,
     ProducerIdNeededError,
-    State,
     Transaction,
     TransactionPartition,
 )
@@ -38,6 +39,7 @@ from tidelog.core.background import Background
 from tidelog.core.env import Clock
 from tidelog.core.errors import (
     CoordinatorNotAvailableError,
+    InvalidTxnStateError,
     ThrottlingQuotaExceededError,
     TidelogError,
 )
@@ -67,6 +69,15 @@ class TransactionPorts(NamedTuple):
     new_producer_id: Callable[[], Awaitable[int]]
     leader_of: Callable[[TransactionPartition], int | Place]
     markers: MarkerWriter
+
+
+class Description(NamedTuple):
+    """An id, as its coordinator has it."""
+
+    transaction: Transaction
+    coordinator_epoch: int
+    partitions: Sequence[TransactionPartition]
+    """Those of the open transaction; of one that was decided, those that lack a marker."""
 
 
 class TransactionCoordinator:
@@ -110,12 +121,10 @@ class TransactionCoordinator:
         """To be added to the listeners of `__transaction_state`."""
         self._has_timers = False
 
-    async def find(self, transactional_id: str) -> int:
-        """Find the partition whose leader coordinates an id; the first use creates the topic."""
-        check_transactional_id(transactional_id)
+    async def require_topic(self) -> None:
+        """Create the internal topic unless it exists: an id's first look-up ever does."""
         if not self._ports.partitions():
             await self._ports.create_topic()
-        return self._partition_of(transactional_id)
 
     # Requests
 
@@ -166,33 +175,43 @@ class TransactionCoordinator:
 
         await self._answer(group, decide)
 
-    async def abort(self, transactional_id: str) -> bool:
-        """Abort an open transaction on an operator's request; False: none is open."""
+    async def abort(self, transactional_id: str) -> Producer:
+        """Abort an open transaction on an operator's request; return its producer."""
 
-        def decide(shard: TransactionShard, ids: Iterator[int]) -> Decision[bool]:
-            shard.describe(transactional_id)
+        def decide(shard: TransactionShard, ids: Iterator[int]) -> Decision[Producer]:
+            one = shard.describe(transactional_id)
             records = shard.abort(transactional_id, ids, self._now())
-            return Decision(records, bool(records))
+            return Decision(records, one.producer, None if records else _nothing_open(one))
 
         return await self._answer(transactional_id, decide)
 
-    async def describe(self, transactional_id: str) -> tuple[Transaction, int]:
-        """Describe an id; also the coordinator epoch."""
+    async def describe(self, transactional_id: str) -> Description:
+        """Describe an id."""
         hosted = self._find(transactional_id)
-        found = hosted.shard.describe(transactional_id)
-        return await self._read(hosted, (found, hosted.shard.coordinator_epoch))
+        shard = hosted.shard
+        found = shard.describe(transactional_id)
+        partitions = list(found.each_partition())
+        if found.state in PREPARED:
+            partitions = shard.unmarked(shard.attempt_of(transactional_id))
+        described = Description(found, shard.coordinator_epoch, partitions)
+        return await self._read(hosted, described)
 
-    async def list(self, states: frozenset[State] = frozenset()) -> list[Transaction]:
-        """List the ids of this broker in these states, or all, in order."""
+    async def list(
+        self, is_wanted: Callable[[Transaction], bool] = lambda _: True, *, limit: int | None = None
+    ) -> list[Transaction]:
+        """List the wanted ids of this broker in order, the first `limit` of them or all."""
         found: list[Transaction] = []
         for hosted in self.runtime.active():
-            of_shard = [
-                one
-                for one in hosted.shard.transactions.values()
-                if not states or one.state in states
-            ]
+            of_shard: list[Transaction] = []
+            for number, one in enumerate(list(hosted.shard.transactions.values()), start=1):
+                if is_wanted(one):
+                    of_shard.append(one)
+                if number % IDS_PER_TURN == 0:
+                    await asyncio.sleep(0)
+            if limit is not None:
+                of_shard = heapq.nsmallest(limit, of_shard, key=_by_id)
             found += await self._read(hosted, of_shard)
-        return sorted(found, key=lambda one: one.transactional_id)
+        return sorted(found, key=_by_id)[:limit]
 
     async def _answer(
         self,
@@ -330,3 +349,14 @@ class TransactionCoordinator:
 
     def _now(self) -> Moment:
         return Moment(self._clock.monotonic_ms(), self._clock.wall_ms())
+
+
+def _by_id(one: Transaction) -> str:
+    return one.transactional_id
+
+
+def _nothing_open(one: Transaction) -> TidelogError:
+    return InvalidTxnStateError(
+        f"transactional id {one.transactional_id!r} is {one.state.name}: no transaction of it is "
+        "open, so that there is nothing to abort"
+    )

@@ -11,6 +11,7 @@ from tidelog.broker.coordinator.consumer_heartbeats import Reply
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_key import check_group_id
+from tidelog.broker.transactions.transaction_coordinator import TransactionCoordinator
 from tidelog.core.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
@@ -34,6 +35,8 @@ from tidelog.node.handlers.group_limits import (
 )
 from tidelog.node.handlers.group_stream import GroupStream
 from tidelog.node.handlers.reached import coordinator_of
+from tidelog.node.handlers.transaction_codec import check_transactional_ids
+from tidelog.node.handlers.transactions import find_transactional
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import NewTopic
 from tidelog.v1.common_pb2 import Endpoint
@@ -71,8 +74,10 @@ class CoordinatorHandler:
         coordinator: GroupCoordinator,
         image: Callable[[], MetadataImage],
         forwarder: ControllerForwarder,
+        transactions: TransactionCoordinator,
     ) -> None:
         self.coordinator = coordinator
+        self._transactions = transactions
         self._image = image
         self._forwarder = forwarder
 
@@ -83,13 +88,20 @@ class CoordinatorHandler:
         response = FindCoordinatorResponse()
         try:
             check_groups(request.group_ids)
+            check_transactional_ids(request.transactional_ids)
             if request.group_ids:
                 await self._require_topic()
+            if request.transactional_ids:
+                await self._transactions.require_topic()
+        except InvariantError:
+            raise
         except TidelogError as error:
             response.error.CopyFrom(to_wire(error))
             return response
         async for group_id in in_turns(request.group_ids):
             response.coordinators.append(self._find(group_id, call))
+        async for name in in_turns(request.transactional_ids):
+            response.coordinators.append(find_transactional(name, self._image(), call))
         return response
 
     async def _require_topic(self) -> None:

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Protocol
 
-from tidelog.broker.coordinator.group_key import partition_of
-from tidelog.core.internal_topics import OFFSETS_TOPIC
+from tidelog.broker.coordinator import group_key
+from tidelog.broker.transactions import transaction_key
+from tidelog.core.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.listeners import Listener
 from tidelog.v1 import common_pb2
@@ -63,10 +65,24 @@ def address_hints(results: Iterable[Hinted], image: MetadataImage, listener: Lis
 
 def coordinator_of(group_id: str, image: MetadataImage, listener: Listener) -> LeaderHint | None:
     """Name the leader of the group's partition, with its address; None: it has none now."""
-    topic = image.topics.get(OFFSETS_TOPIC)
+    return _leader_of(OFFSETS_TOPIC, partial(group_key.partition_of, group_id), image, listener)
+
+
+def transaction_coordinator_of(
+    transactional_id: str, image: MetadataImage, listener: Listener
+) -> LeaderHint | None:
+    """Name the leader of the id's partition, with its address; None: it has none now."""
+    partition_of = partial(transaction_key.partition_of, transactional_id)
+    return _leader_of(TRANSACTIONS_TOPIC, partition_of, image, listener)
+
+
+def _leader_of(
+    name: str, partition_of: Callable[[int], int], image: MetadataImage, listener: Listener
+) -> LeaderHint | None:
+    topic = image.topics.get(name)
     if topic is None:
         return None
-    partition = topic.partitions[partition_of(group_id, len(topic.partitions))]
+    partition = topic.partitions[partition_of(len(topic.partitions))]
     if partition.leader_id is None:
         return None
     address = _address(image, partition.leader_id, listener)
