@@ -8,16 +8,9 @@ from typing import TypeVar
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode, encode
 from tidelog.broker.coordinator.moment import Moment
+from tidelog.broker.partition_adder import Producer, Topic, TransactionPartition
 from tidelog.broker.transactions.end_transactions import Member
-from tidelog.broker.transactions.transaction import (
-    EDGES,
-    Producer,
-    ProducerIdNeededError,
-    State,
-    Topic,
-    Transaction,
-    TransactionPartition,
-)
+from tidelog.broker.transactions.transaction import EDGES, ProducerIdNeededError, State, Transaction
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_shard import Attempt, TransactionShard
 from tidelog.core.errors import KafkaError

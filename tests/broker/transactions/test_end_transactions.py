@@ -8,15 +8,9 @@ import pytest
 from tests.broker.transactions.coordinated_ids import CoordinatedIds, refusal
 
 from tidelog.broker.coordinator.runtime import BATCH_BYTES, _batches
+from tidelog.broker.partition_adder import Producer, Topic, TransactionPartition
 from tidelog.broker.transactions import end_transactions
-from tidelog.broker.transactions.transaction import (
-    EPOCH_LAST,
-    Producer,
-    State,
-    Topic,
-    Transaction,
-    TransactionPartition,
-)
+from tidelog.broker.transactions.transaction import EPOCH_LAST, State, Transaction
 
 
 @pytest.fixture

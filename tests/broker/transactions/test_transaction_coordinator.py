@@ -12,10 +12,11 @@ from tests.broker.transactions.coordinated_ids import P0, P1
 
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
 from tidelog.broker.partition.partition_loader import PartitionSlice
+from tidelog.broker.partition_adder import Producer, TransactionPartition
 from tidelog.broker.transactions import marker_sender, transaction_coordinator
 from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.marker_sender import Marker, Place
-from tidelog.broker.transactions.transaction import Producer, State, TransactionPartition
+from tidelog.broker.transactions.transaction import State
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_coordinator import (
     TransactionCoordinator,

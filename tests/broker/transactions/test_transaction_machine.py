@@ -20,13 +20,8 @@ from tests.broker.transactions.coordinated_ids import (
     compactions,
 )
 
-from tidelog.broker.transactions.transaction import (
-    EPOCH_LAST,
-    Producer,
-    State,
-    Transaction,
-    TransactionPartition,
-)
+from tidelog.broker.partition_adder import Producer, TransactionPartition
+from tidelog.broker.transactions.transaction import EPOCH_LAST, State, Transaction
 from tidelog.broker.transactions.transaction_shard import Attempt
 from tidelog.core.errors import (
     ConcurrentTransactionsError,

@@ -14,15 +14,10 @@ from tests.broker.transactions.coordinated_ids import (
     refusal,
 )
 
-from tidelog.broker.transactions.transaction import (
-    EPOCH_LAST,
-    Producer,
-    State,
-    Transaction,
-    TransactionPartition,
-)
+from tidelog.broker.partition_adder import ID_CHARACTERS_MAX, Producer, TransactionPartition
+from tidelog.broker.transactions.transaction import EPOCH_LAST, State, Transaction
 from tidelog.broker.transactions.transaction_config import TransactionConfig
-from tidelog.broker.transactions.transaction_key import ID_CHARACTERS_MAX, partition_of
+from tidelog.broker.transactions.transaction_key import partition_of
 from tidelog.core.errors import KafkaError
 
 

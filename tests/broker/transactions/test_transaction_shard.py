@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.broker.transactions.coordinated_ids import P0, P1, TIMEOUT_MS, CoordinatedIds, refusal
 
-from tidelog.broker.transactions.transaction import EPOCH_LAST, Producer, State, Transaction
+from tidelog.broker.partition_adder import Producer
+from tidelog.broker.transactions.transaction import EPOCH_LAST, State, Transaction
 
 DAY_MS = 86_400_000
 

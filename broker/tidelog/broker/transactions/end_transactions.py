@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, encode
-from tidelog.broker.transactions.transaction import COMMITTED, Producer, State, Transaction
-from tidelog.broker.transactions.transaction_key import SEPARATOR, check_transactional_id
+from tidelog.broker.partition_adder import Producer, check_transactional_id
+from tidelog.broker.transactions.transaction import COMMITTED, State, Transaction
+from tidelog.broker.transactions.transaction_key import SEPARATOR
 from tidelog.core.errors import InvalidRequestError, InvalidTxnStateError, TidelogError
 
 MEMBERS_MAX = 10_000

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import structlog
 
-from tidelog.broker.transactions.transaction import TransactionPartition
+from tidelog.broker.partition_adder import TransactionPartition
 from tidelog.broker.transactions.transaction_shard import Attempt
 from tidelog.core.background import Background
 from tidelog.core.errors import (

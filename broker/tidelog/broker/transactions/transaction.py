@@ -25,11 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import NamedTuple
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.partition_adder import Producer, Topic, TransactionPartition
 from tidelog.core.errors import invariant
 from tidelog.v1.coordinator_records_pb2 import CoordinatorKey, TransactionKey, TransactionValue
+
+__all__ = ["Producer", "Topic", "TransactionPartition"]  # defined below the rooms that share them
 
 EPOCH_LAST = 32_766
 """Highest epoch in which a producer writes; the markers of its end have 32,767."""
@@ -61,27 +63,6 @@ EDGES: Mapping[State, frozenset[State]] = {
     State.Dead: frozenset(),
 }
 """States that may follow each."""
-
-
-class Producer(NamedTuple):
-    """Producer id and epoch."""
-
-    id: int
-    epoch: int
-
-
-class Topic(NamedTuple):
-    """Incarnation and name of a topic."""
-
-    id: bytes
-    name: str
-
-
-class TransactionPartition(NamedTuple):
-    """Partition of a topic's incarnation."""
-
-    topic: Topic
-    number: int
 
 
 class ProducerIdNeededError(Exception):

@@ -22,18 +22,13 @@ from tidelog.broker.coordinator.runtime import CoordinatorRuntime
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.partition.partition_loader import PartitionLoader
 from tidelog.broker.partition.partition_writer import PartitionWriter
+from tidelog.broker.partition_adder import Producer, TransactionPartition, check_transactional_id
 from tidelog.broker.transactions.decided_markers import DecidedMarkers, HostedTransactions
 from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.marker_sender import MarkerWriter, Place
-from tidelog.broker.transactions.transaction import (
-    PREPARED,
-    Producer,
-    ProducerIdNeededError,
-    Transaction,
-    TransactionPartition,
-)
+from tidelog.broker.transactions.transaction import PREPARED, ProducerIdNeededError, Transaction
 from tidelog.broker.transactions.transaction_config import TransactionConfig
-from tidelog.broker.transactions.transaction_key import check_transactional_id, partition_of
+from tidelog.broker.transactions.transaction_key import partition_of
 from tidelog.broker.transactions.transaction_shard import Decision, TransactionShard
 from tidelog.core.background import Background
 from tidelog.core.env import Clock

@@ -10,22 +10,11 @@ its partition is Kafka's.
 from __future__ import annotations
 
 from tidelog.broker.coordinator import group_key
-from tidelog.core.errors import InvalidRequestError
+from tidelog.broker.partition_adder import ID_CHARACTERS_MAX, check_transactional_id
 
-ID_CHARACTERS_MAX = 249
-"""As a group's id."""
+__all__ = ["ID_CHARACTERS_MAX", "check_transactional_id"]  # defined below the rooms that share them
+
 SEPARATOR = "/"
-
-
-def check_transactional_id(transactional_id: str) -> None:
-    """Raise `InvalidRequestError` unless the id has 1 to 249 characters."""
-    if not transactional_id:
-        raise InvalidRequestError("the transactional id is empty: name the producer")
-    if len(transactional_id) > ID_CHARACTERS_MAX:
-        raise InvalidRequestError(
-            f"the transactional id has {len(transactional_id)} characters: "
-            f"at most {ID_CHARACTERS_MAX}"
-        )
 
 
 def prefix_of(transactional_id: str) -> str:

@@ -20,15 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tidelog.broker.transactions.transaction import (
-    ABORTED,
-    COMMITTED,
-    PREPARED,
-    Producer,
-    State,
-    Transaction,
-    TransactionPartition,
-)
+from tidelog.broker.partition_adder import Producer, TransactionPartition
+from tidelog.broker.transactions.transaction import ABORTED, COMMITTED, PREPARED, State, Transaction
 from tidelog.core.errors import (
     ConcurrentTransactionsError,
     InvalidProducerEpochError,

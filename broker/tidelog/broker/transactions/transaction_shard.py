@@ -15,20 +15,19 @@ from typing import Generic, NamedTuple, TypeVar, cast
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.state_bytes import StateBytes
+from tidelog.broker.partition_adder import Producer, TransactionPartition, check_transactional_id
 from tidelog.broker.transactions import transaction_requests as requests
 from tidelog.broker.transactions.end_transactions import GroupEnd, Member, check_members, end_group
 from tidelog.broker.transactions.transaction import (
     IDLE,
     PREPARED,
-    Producer,
     State,
     Transaction,
-    TransactionPartition,
     from_value,
     take,
 )
 from tidelog.broker.transactions.transaction_config import TransactionConfig
-from tidelog.broker.transactions.transaction_key import SEPARATOR, check_transactional_id
+from tidelog.broker.transactions.transaction_key import SEPARATOR
 from tidelog.core.errors import (
     InvalidProducerIdMappingError,
     InvalidRequestError,
