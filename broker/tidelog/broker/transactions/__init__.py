@@ -8,6 +8,7 @@
     transaction_coordinator  the shell: requests, commits, time-outs, expiry; all else by ports
     decided_markers          which markers may be sent: those whose decision is committed
     marker_sender            requests to the leaders, repeated until each partition has its marker
+    partition_additions      the other side: brokers have coordinators add partitions, bundled
     transaction_config       configuration
 
 Begin with `transaction`. As in `broker/coordinator`, decisions make records, and `replay` of a
