@@ -176,13 +176,12 @@ def _check_producer(header: BatchHeader, *, is_alone: bool, may_be_transactional
 def _check_transactional(header: BatchHeader, *, may_be: bool) -> None:
     if not may_be:
         raise InvalidRecordError(
-            "a transactional batch needs a transaction coordinator to have added its partition by "
-            "the producer's transactional id, and none is served yet: send it without a transaction"
+            "a transactional batch needs its producer's transactional id in the request, by which "
+            "the coordinator adds the partition: name it, or send the batch without a transaction"
         )
     if header.producer_id < 0:
         raise InvalidRecordError(
-            "a transactional batch has no producer id: get one by InitProducerId, with the "
-            "transactional id"
+            "a transactional batch has no producer id: get one by InitTransactionalProducer"
         )
 
 

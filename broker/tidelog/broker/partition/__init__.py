@@ -7,6 +7,7 @@
     partition_map      all partitions this broker holds; log_directory: their folders
     produce            plain requests and results of Produce; fetch: of Fetch
     appender           Produce; append_order: the order of waiting appends
+    transactional_appends  batches that wait for their coordinator; transactional_batches: checks
     reader             Fetch, ListOffsets, OffsetForLeaderEpoch; late_loads: reads of a cold disk
     record_deleter     DeleteRecords
     purgatory          requests that wait for the ISR or for records

@@ -6,7 +6,8 @@ partition's batches is that partition's result and affects no other.
 Most appends run in the request's first step. Compressed batches are inflated first, to validate
 their records, large ones by a worker. Large uncompressed batches are walked in slices, with other
 work in between. Later appends to such a partition wait in line (`AppendOrder`), and all checks are
-repeated when their turn has come.
+repeated when their turn has come. Transactional batches whose partition is not in the transaction
+yet wait for its coordinator first (`TransactionalAppends`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,18 @@ from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
 from tidelog.broker.partition.purgatory import DelayedAnswer
 from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.partition.transactional_appends import Added, TransactionalAppends
+from tidelog.broker.partition.transactional_batches import check_request, producer_of
+from tidelog.broker.partition_adder import Producer
 from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.core.env import Clock
-from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
+from tidelog.core.errors import (
+    OUTCOME_UNKNOWN_CODES,
+    BrokerNotAvailableError,
+    InvariantError,
+    KafkaError,
+    TidelogError,
+)
 from tidelog.core.internal_topics import check_not_internal
 from tidelog.core.wire_errors import error_message, to_wire
 from tidelog.core.workers import Workers
@@ -44,6 +54,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
 _ACKS = (ACKS_ALL, 0, 1)
+_HELD = "the cluster is stopping: writes are refused"
 
 
 @dataclass(slots=True)
@@ -55,6 +66,9 @@ class _Slot:
     acks: int
     delayed: DelayedAnswer
     index: int
+    transactional_id: str
+    added: Added | None = None
+    """Set once the coordinator has the partition in the transaction."""
 
 
 class _Look(NamedTuple):
@@ -88,6 +102,8 @@ class Appender:
         self._clock = clock
         self._workers = workers
         self._order = AppendOrder()
+        self.transactional = TransactionalAppends(config)
+        """Its `adder` is the composition's to set, before the first request."""
         self._partitions = partitions
         self._config = config
         self._is_held = is_held
@@ -101,6 +117,9 @@ class Appender:
         """Append to each partition, one result each in request order; client errors never raise."""
         size_bytes = request.size_bytes
         refusal = self._refusal(request.acks, size_bytes)
+        if request.transactional_id and refusal is None:
+            request = request._replace(partitions=list(request.partitions))
+            refusal = _transactional_refusal(request)
         if refusal is not None:
             self._partitions.note_refusal("append refused", "", -1, refusal)
             return [_refuse(data, refusal) for data in request.partitions]
@@ -116,9 +135,7 @@ class Appender:
                 common_pb2.INVALID_REQUIRED_ACKS, f"acks is {acks}: it must be -1 (all), 0 or 1"
             )
         if self._is_held():
-            return error_message(
-                common_pb2.BROKER_NOT_AVAILABLE, "the cluster is stopping: writes are refused"
-            )
+            return error_message(common_pb2.BROKER_NOT_AVAILABLE, _HELD)
         limit = self._config.produce_in_flight_bytes_max
         if self.in_flight_bytes + size_bytes > limit:
             return error_message(
@@ -135,7 +152,7 @@ class Appender:
         for index, data in enumerate(request.partitions):
             result = ProduceResult(data.topic, data.partition)
             results.append(result)
-            slot = _Slot(data, result, request.acks, delayed, index)
+            slot = _Slot(data, result, request.acks, delayed, index, request.transactional_id)
             try:
                 later += self._append(slot)
             except InvariantError:
@@ -154,6 +171,10 @@ class Appender:
         data = slot.data
         check_not_internal(data.topic, "an append")
         partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+        if slot.transactional_id and slot.added is None:
+            producer = producer_of(data.records)
+            if not self.transactional.is_free(partition, producer):
+                return [self._append_once_added(partition, producer, slot)]
         is_large = len(data.records) > self._config.walk_inline_bytes_max
         look = _Look(inflates=self._is_long(data.records, partition), walks=is_large)
         if look == _NO_LOOK and self._order.is_free(partition):
@@ -165,6 +186,33 @@ class Appender:
         # Runs for a task cancelled before its first step, too.
         task.add_done_callback(lambda _: place.leave())
         return [task]
+
+    def _append_once_added(
+        self, partition: Partition, producer: Producer, slot: _Slot
+    ) -> asyncio.Task[None]:
+        """Return a task, with a place in the producer's line, that appends its batch."""
+        leading.check_may_append(partition, slot.acks)
+        place = self.transactional.enter(partition, producer)
+        task = asyncio.create_task(self._append_added(place, producer, slot))
+        task.add_done_callback(lambda _: self.transactional.leave(place))
+        return task
+
+    async def _append_added(self, place: Place, producer: Producer, slot: _Slot) -> None:
+        data = slot.data
+
+        def find() -> tuple[Partition, int]:
+            partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+            return partition, leading.check_may_append(partition, slot.acks)
+
+        try:
+            slot.added = await self.transactional.added(
+                place, find, transactional_id=slot.transactional_id, producer=producer
+            )
+            await asyncio.gather(*self._append(slot))
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._fail(slot.result, to_wire(error))
 
     def _is_long(self, records: Buffer, partition: Partition) -> bool:
         """True when there are compressed batches whose inflation may take long."""
@@ -210,6 +258,8 @@ class Appender:
 
     def _append_now(self, partition: Partition, slot: _Slot, seen: Seen = UNSEEN) -> None:
         result = slot.result
+        if slot.transactional_id:
+            self._check_added(partition, slot)
         done = leading.append(
             partition,
             slot.data.records,
@@ -217,12 +267,19 @@ class Appender:
             answer=slot.delayed,
             index=slot.index,
             seen=seen._replace(inspected=True) if self._is_exempt(partition) else seen,
+            transactional=bool(slot.transactional_id),
         )
         result.log_start_offset = partition.log.log_start_offset
         if slot.acks != 0:
             result.base_offset = done.base_offset
             if done.log_append_time_ms is not None:
                 result.log_append_time_ms = done.log_append_time_ms
+
+    def _check_added(self, partition: Partition, slot: _Slot) -> None:
+        if self._is_held():
+            raise BrokerNotAvailableError(_HELD)
+        now = Added(partition, leading.check_may_append(partition, slot.acks))
+        self.transactional.check(slot.added, now, producer_of(slot.data.records))
 
     def _is_exempt(self, partition: Partition) -> bool:
         """True when neither broker nor topic asks for an inspection of compressed batches."""
@@ -238,6 +295,14 @@ class Appender:
         result.base_offset = -1
         if error.code in HINTED_CODES:
             result.current_leader = self._partitions.current_leader(result.topic, result.partition)
+
+
+def _transactional_refusal(request: Produce) -> Error | None:
+    try:
+        check_request(request)
+    except KafkaError as error:
+        return to_wire(error)
+    return None
 
 
 def _refuse(data: ProduceData, error: Error) -> ProduceResult:

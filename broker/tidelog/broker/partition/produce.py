@@ -38,6 +38,8 @@ class Produce(NamedTuple):
     """Iterated once, when the request is admitted; a codec may decode each item only then."""
     size_bytes: int
     """Size of the received request, counted as in flight until it is answered."""
+    transactional_id: str = ""
+    """Id of the batches, all of them transactional; empty: none is."""
 
 
 class CurrentLeader(NamedTuple):

@@ -117,6 +117,10 @@ class ReplicaConfig:
 
     Kafka: offsets.load.buffer.size.
     """
+    transaction_waits_max: int = 5_000
+    """Maximum number of transactional appends that wait for coordinators; further are refused."""
+    transaction_wait_ms_max: int = 10_000
+    """Maximum wait of a transactional append until its partition is in the transaction."""
     log_tasks_max: int = 128
     """Maximum number of logs opened, closed or removed concurrently: they share disk waits."""
 

@@ -26,6 +26,7 @@ def decode_produce(request: ProduceRequest) -> Produce:
             for one in request.partitions
         ),
         size_bytes=request.ByteSize(),
+        transactional_id=request.transactional_id,
     )
 
 
