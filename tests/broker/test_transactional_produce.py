@@ -202,6 +202,20 @@ def test_a_large_batch_is_not_overtaken_by_the_producers_next_one() -> None:
     run(story, replace(CONFIG, walk_inline_bytes_max=1_000))
 
 
+def test_a_batch_that_finds_the_transaction_open_does_not_overtake_those_that_wait() -> None:
+    async def story(leader: Leader) -> None:
+        waiting = [leader.later(part(sequence=n)) for n in range(WAITS_MAX - 1)]
+        await asyncio.sleep(SOON_S)
+        leader.coordinator.may_answer.set()
+        while not leader.log.log_end_offset:  # noqa: ASYNC110  # step by step
+            await asyncio.sleep(0)
+        assert leader.log.log_end_offset < WAITS_MAX - 1  # some still wait
+        assert (await leader.one(part(sequence=WAITS_MAX - 1))).base_offset == WAITS_MAX - 1
+        assert [(await one).base_offset for one in waiting] == list(range(WAITS_MAX - 1))
+
+    run(story)
+
+
 def test_a_stream_appends_a_producers_batches_in_the_order_sent() -> None:
     async def story(leader: Leader) -> None:
         async def begin(request: ProduceRequest) -> Coroutine[Any, Any, ProduceResponse]:

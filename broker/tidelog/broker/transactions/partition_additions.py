@@ -26,6 +26,7 @@ from tidelog.core.errors import (
     ConcurrentTransactionsError,
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
+    InconsistentClusterIdError,
     NotCoordinatorError,
     RequestTimedOutError,
     ThrottlingQuotaExceededError,
@@ -54,12 +55,17 @@ _AGAIN = (
     ConcurrentTransactionsError,
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
+    InconsistentClusterIdError,  # of an address that is another cluster's now
     NotCoordinatorError,
     RequestTimedOutError,
     UnreachableError,
 )
-_TOLD = (ConcurrentTransactionsError, CoordinatorLoadInProgressError, CoordinatorNotAvailableError)
-"""Errors that tell a producer something; others are answered as the last of them."""
+_ANSWERED = (
+    ConcurrentTransactionsError,
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+)
+"""Errors that a producer gets as they are; others become the last of them."""
 
 Ask = Callable[
     [int, AddPartitionsToTransactionsRequest], Awaitable[AddPartitionsToTransactionsResponse]
@@ -117,7 +123,7 @@ class PartitionAdditions:
                     await asyncio.sleep(backoff_s * (0.5 + self._random.random() / 2))
                     backoff_s = min(2 * backoff_s, BACKOFF_S_MAX)
         except TimeoutError:
-            raise _to_tell(last, transactional_id) from last
+            raise _final_error(last, transactional_id) from last
         finally:
             self._pending -= 1
 
@@ -225,10 +231,10 @@ def _resolve(additions: list[_Addition], error: TidelogError | None) -> None:
             addition.answer.set_exception(error)
 
 
-def _to_tell(last: TidelogError | None, transactional_id: str) -> TidelogError:
+def _final_error(last: TidelogError | None, transactional_id: str) -> TidelogError:
     """Error of an addition whose time is over: retriable, and its outcome certain."""
     what = "no coordinator has answered" if last is None else last.message
-    if isinstance(last, _TOLD):
+    if isinstance(last, _ANSWERED):
         return type(last)(f"{what}: nothing was appended, try again")
     return CoordinatorNotAvailableError(
         f"transactional id {transactional_id!r}: {what}: nothing was appended, try again"
