@@ -43,6 +43,7 @@ from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.node.kafka import build_kafka
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.loop_stalls import LoopStalls
+from tidelog.node.partition_additions import build_partition_additions
 from tidelog.node.ports import Ports
 from tidelog.node.quorum import build_quorum
 from tidelog.node.start_record import StartRecord
@@ -233,11 +234,20 @@ class Node:
                 forwarder=broker.forwarder,
                 transactions=broker.transactions.coordinator,
             )
-            self.services["tidelog.v1.TransactionCoordinator"] = TransactionsHandler(
+            self.services["tidelog.v1.TransactionCoordinator"] = transactions = TransactionsHandler(
                 coordinator=broker.transactions.coordinator,
                 image=self._image,
                 own=own,
                 clock=clock,
+            )
+            broker.replica_manager.appender.transactional.adder = build_partition_additions(
+                config.node_id,
+                image=self._image,
+                peers=peers,
+                own=own,
+                own_coordinator=transactions.add_partitions_to_transactions,
+                random=self._ports.random,
+                background=broker.transactions.tasks,
             )
             of_kafka = BrokerPorts(
                 *(config, self._image, self._controller_id, broker.replica_manager, peers),

@@ -34,7 +34,7 @@ class Transactions:
     ) -> None:
         self.coordinator = coordinator
         self._manager = manager
-        self._tasks = tasks
+        self.tasks = tasks
 
     def start(self) -> None:
         """Begin to follow the leaderships of the internal topic."""
@@ -42,7 +42,7 @@ class Transactions:
 
     async def stop(self) -> None:
         """End all tasks; calls that wait end by their own limits."""
-        await self._tasks.stop()
+        await self.tasks.stop()
 
 
 def build_transactions(
