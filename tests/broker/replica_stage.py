@@ -401,10 +401,12 @@ class ReplicaStage:
             topic=TOPIC, partition=0, spec=spec, timestamp_ms=timestamp_ms
         )
         request = ListOffsetsRequest(partitions=[asked])
-        response = await self._peers.call(
-            _address(broker_id), LIST_OFFSETS, request, timeout_ms=60_000
-        )
-        return response.partitions[0]
+        return (await self.list_offsets(broker_id, request)).partitions[0]
+
+    async def list_offsets(
+        self, broker_id: int, request: ListOffsetsRequest
+    ) -> ListOffsetsResponse:
+        return await self._peers.call(_address(broker_id), LIST_OFFSETS, request, timeout_ms=60_000)
 
     async def delete_records(
         self, broker_id: int, offset: int, *, timeout_ms: int = 5000

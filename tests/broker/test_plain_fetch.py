@@ -13,6 +13,7 @@ from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.partition.produce import CurrentLeader
 from tidelog.broker.replica.events import EpochEnd
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.log.segment import ReadResult
 from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.sim
@@ -42,17 +43,20 @@ def test_a_consumer_reads_below_the_high_watermark() -> None:
     async def story(stage: ReplicaStage) -> None:
         (result,) = await fetch(stage, Fetch([FetchPosition(TOPIC, 0, 1)]))
         assert values_in(result) == [b"1"]
-        assert result == FetchResult(TOPIC, 0, high_watermark=2, records=result.records)
+        assert result == FetchResult(
+            TOPIC, 0, high_watermark=2, last_stable_offset=2, records=result.records
+        )
 
     run(story)
 
 
 def test_records_are_what_the_log_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    right, read = leading._records, []
+    right, read = leading._records, list[bytes]()
 
-    def seen(*args: Any, **limits: Any) -> bytes:
-        read.append(right(*args, **limits))
-        return read[-1]
+    def seen(*args: Any, **limits: Any) -> ReadResult:
+        found = right(*args, **limits)
+        read.append(found.records)
+        return found
 
     async def story(stage: ReplicaStage) -> None:
         monkeypatch.setattr(leading, "_records", seen)

@@ -13,6 +13,7 @@ from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.partition.produce import CurrentLeader
 from tidelog.broker.replica.events import EpochEnd
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.log.segment import ReadResult
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.handlers.broker import BrokerHandler
@@ -20,6 +21,8 @@ from tidelog.node.handlers.fetch_codec import decode_fetch, encode_fetch
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, LeaderHint
 from tidelog.v1.data_pb2 import (
+    READ_COMMITTED,
+    AbortedTransaction,
     EpochEndOffset,
     FetchPartition,
     FetchRequest,
@@ -36,6 +39,7 @@ def test_a_replicas_request_keeps_its_fields() -> None:
         max_wait_ms=3,
         min_bytes=4,
         max_bytes=5,
+        isolation_level=READ_COMMITTED,
         partitions=[
             FetchPartition(
                 topic="a",
@@ -69,6 +73,7 @@ def test_a_replicas_request_keeps_its_fields() -> None:
         max_wait_ms=3,
         min_bytes=4,
         max_bytes=5,
+        isolation_level=READ_COMMITTED,
     )
 
 
@@ -92,7 +97,16 @@ def test_no_field_of_the_messages_is_forgotten() -> None:
 def test_results_keep_their_fields() -> None:
     response = encode_fetch(
         [
-            FetchResult("a", 3, 9, 5, log_end_offset=11, records=b"xyz"),
+            FetchResult(
+                "a",
+                3,
+                9,
+                5,
+                log_end_offset=11,
+                last_stable_offset=8,
+                aborted_transactions=[(7, 5), (1 << 40, 6)],
+                records=b"xyz",
+            ),
             FetchResult("a", 4, 9, 5, diverging_epoch=EpochEnd(0, 0)),
             FetchResult("b", 0),
         ]
@@ -105,6 +119,11 @@ def test_results_keep_their_fields() -> None:
                 high_watermark=9,
                 log_start_offset=5,
                 log_end_offset=11,
+                last_stable_offset=8,
+                aborted_transactions=[
+                    AbortedTransaction(producer_id=7, first_offset=5),
+                    AbortedTransaction(producer_id=1 << 40, first_offset=6),
+                ],
                 records=b"xyz",
             ),
             PartitionFetchResult(
@@ -160,6 +179,10 @@ def test_records_are_in_memory_once_while_an_answer_is_unread(
     """Only in the message: neither session nor handler keeps the results of which it was made."""
     right = leading._records
 
+    def counted(*args: Any, **limits: Any) -> ReadResult:
+        found = right(*args, **limits)
+        return found._replace(records=Records(found.records))
+
     async def requests() -> AsyncGenerator[FetchRequest]:
         while True:
             yield FetchRequest(partitions=[FetchPartition(topic=TOPIC)])
@@ -175,7 +198,7 @@ def test_records_are_in_memory_once_while_an_answer_is_unread(
             producer_ids=unused,
             reports=unused,
         )
-        monkeypatch.setattr(leading, "_records", lambda *args, **of: Records(right(*args, **of)))
+        monkeypatch.setattr(leading, "_records", counted)
         answers = handler.fetch_stream(requests())
         response = await anext(answers)
         assert values_in(response.partitions[0]) == [b"x"]

@@ -22,6 +22,7 @@ from tidelog.client import Consumer, Producer
 from tidelog.core.errors import TidelogError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.segment import ReadResult
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster import invariants as shell
 from tidelog.simulation.cluster.cluster import Machine, SimCluster
@@ -164,7 +165,7 @@ def _let_everyone_lead(patch: pytest.MonkeyPatch) -> None:
 def _serve_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
     right = leading._records
 
-    def wrong(hosted: Partition, asked: Any, **limits: Any) -> bytes:
+    def wrong(hosted: Partition, asked: Any, **limits: Any) -> ReadResult:
         limits["upper_bound"] = hosted.log.log_end_offset
         return right(hosted, asked, **limits)
 

@@ -4,6 +4,7 @@
     leader_io          its leader side: appends, reads, deletions
     follower_io        its follower side: fetches, truncations, appends
     log_at_work        context manager for a log whose disk may fail
+    isolation          the end of the records that a consumer of an isolation level may read
     partition_map      all partitions this broker holds; log_directory: their folders
     produce            plain requests and results of Produce; fetch: of Fetch
     appender           Produce; append_order: the order of waiting appends

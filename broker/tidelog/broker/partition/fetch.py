@@ -16,6 +16,7 @@ from tidelog.broker.partition.produce import CurrentLeader
 from tidelog.broker.replica.events import EpochEnd
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
+from tidelog.v1.data_pb2 import READ_UNCOMMITTED
 
 
 class FetchPosition(NamedTuple):
@@ -54,6 +55,8 @@ class Fetch(NamedTuple):
     """Number of record bytes, over all partitions, that ends the wait."""
     max_bytes: int = 0
     """Maximum record bytes, but for a first batch that is larger; 0: the broker's default."""
+    isolation_level: int = READ_UNCOMMITTED
+    """`IsolationLevel`, by number, of a consumer; in a session the first request's applies."""
 
 
 @dataclass(slots=True)
@@ -66,6 +69,11 @@ class FetchResult:
     log_start_offset: int = 0
     log_end_offset: int | None = None
     """Exclusive end of the leader's log; only for followers."""
+    last_stable_offset: int = 0
+    """End of the records that are decided: no transaction is open below it."""
+    aborted_transactions: Sequence[tuple[int, int]] = ()
+    """With READ_COMMITTED: producer id and first offset of those with records in `records`, by
+    first offset."""
     records: bytes = b""
     """Whole record batches v2; the first may begin below the fetch offset."""
     diverging_epoch: EpochEnd | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tidelog.broker.partition.fetch import FetchPosition, FetchResult
+from tidelog.broker.partition.isolation import end_offset_of
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.purgatory import DelayedAnswer, OffsetWaiter
 from tidelog.broker.replica.effects import (
@@ -32,9 +33,14 @@ from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.core.errors import InvalidRequestError, LeaderNotAvailableError, error_for
 from tidelog.core.memory_reads import Loaded
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
+from tidelog.log.segment import ReadResult
 from tidelog.log.validation import UNSEEN, Seen
 from tidelog.records.batch import Buffer
-from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
+from tidelog.v1.data_pb2 import (
+    READ_COMMITTED,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
 
 
 class TransactionEnd(NamedTuple):
@@ -137,20 +143,25 @@ def read(
     result: FetchResult,
     *,
     follower: FollowerIdentity | None,
+    isolation_level: int,
     max_bytes: int,
     has_read: bool,
     loaded: Loaded,
 ) -> int:
     """Fill `result` and return its number of record bytes.
 
-    At most `max_bytes`; unless `has_read`, a single larger batch is allowed. Instead of records
-    there may be an error or a diverging epoch. Raises the log's errors, and `NotInMemoryError` when
-    the records are neither in memory nor in `loaded`: `result` contains everything else then. Once
-    they are loaded, call this again: the core's answer is valid only at the moment it is given.
+    A consumer gets records up to the end of its isolation level, a follower all. At most
+    `max_bytes`; unless `has_read`, a single larger batch is allowed. Instead of records there may
+    be an error or a diverging epoch.
+
+    Raises the log's errors, and `NotInMemoryError` when the records are neither in memory nor in
+    `loaded`: `result` contains everything else then. Once they are loaded, call this again: the
+    core's answer is valid only at the moment it is given.
     """
     partition_log = partition.log
     answer = ask(partition, asked, follower=follower, loaded=loaded)
     result.high_watermark = partition_log.high_watermark
+    result.last_stable_offset = partition_log.last_stable_offset
     result.log_start_offset = partition_log.log_start_offset
     match answer:
         case Refuse():
@@ -158,18 +169,25 @@ def read(
         case AnswerDivergingEpoch():
             result.diverging_epoch = EpochEnd(answer.leader_epoch, answer.end_offset)
         case ServeRecords():
+            upper_bound = answer.upper_bound
             if follower is not None:
                 result.log_end_offset = partition_log.log_end_offset
-            records = _records(
+            else:
+                upper_bound = min(upper_bound, end_offset_of(partition_log, isolation_level))
+            found = _records(
                 partition,
                 asked,
                 max_bytes=max_bytes,
                 has_read=has_read,
-                upper_bound=answer.upper_bound,
+                upper_bound=upper_bound,
                 loaded=loaded,
             )
-            result.records = records
-            return len(records)
+            result.records = found.records
+            if follower is None and isolation_level == READ_COMMITTED and found.records:
+                result.aborted_transactions = partition_log.aborted_transactions(
+                    asked.fetch_offset, found.next_offset
+                )
+            return len(found.records)
     return 0
 
 
@@ -189,8 +207,12 @@ def list_offset(
     partition: Partition,
     asked: ListOffsetsRequest.Partition,
     result: ListOffsetsResponse.Partition,
+    *,
+    isolation_level: int,
 ) -> None:
     """Fill `result` with the offset that `asked` specifies, among committed records (KIP-79, 734).
+
+    With READ_COMMITTED among those below the last stable offset (KIP-98).
 
     Raises `KafkaError` when refused, `StorageError`. LEADER_NOT_AVAILABLE, retriable: a new leader
     does not know yet where the committed records end. Call it within `PartitionLog.reading`, which
@@ -200,7 +222,8 @@ def list_offset(
         asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
     )
     with partition.at_work() as partition_log:
-        found = _offset(partition, partition_log, asked)
+        upper_bound = end_offset_of(partition_log, isolation_level)
+        found = _offset(partition, partition_log, asked, upper_bound=upper_bound)
         result.log_end_offset = partition_log.log_end_offset
         result.size_bytes = partition_log.size_in_bytes
     result.offset, result.leader_epoch = found.offset, found.leader_epoch
@@ -239,9 +262,13 @@ def low_watermark(partition: Partition) -> int:
 
 
 def _offset(
-    partition: Partition, partition_log: PartitionLog, asked: ListOffsetsRequest.Partition
+    partition: Partition,
+    partition_log: PartitionLog,
+    asked: ListOffsetsRequest.Partition,
+    *,
+    upper_bound: int,
 ) -> TimestampedOffset:
-    upper_bound, leader_epoch = partition_log.high_watermark, partition.replica.leader_epoch
+    leader_epoch = partition.replica.leader_epoch
     match asked.spec:
         case ListOffsetsRequest.LATEST:
             _check_knows_end(partition)
@@ -291,9 +318,10 @@ def _records(
     has_read: bool,
     upper_bound: int,
     loaded: Loaded,
-) -> bytes:
+) -> ReadResult:
+    nothing = ReadResult(b"", asked.fetch_offset)
     if asked.fetch_offset >= upper_bound or (has_read and max_bytes <= 0):
-        return b""
+        return nothing
     with partition.at_work() as partition_log, partition_log.from_memory(loaded):
         found = partition_log.read(asked.fetch_offset, max_bytes=max_bytes, upper_bound=upper_bound)
-    return b"" if has_read and len(found.records) > max_bytes else found.records
+    return nothing if has_read and len(found.records) > max_bytes else found

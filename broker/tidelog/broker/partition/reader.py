@@ -63,12 +63,14 @@ class Reader:
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """Look up each partition's offset on its leader; see `leading.list_offset`."""
-        response = ListOffsetsResponse()
+        response, level = ListOffsetsResponse(), request.isolation_level
         async for asked in in_turns(request.partitions):
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
                 partition = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
-                await partition.log.reading(partial(leading.list_offset, partition, asked, result))
+                await partition.log.reading(
+                    partial(leading.list_offset, partition, asked, result, isolation_level=level)
+                )
             except InvariantError:
                 raise
             except TidelogError as error:
@@ -138,6 +140,7 @@ class Reader:
         result: FetchResult,
         *,
         follower: FollowerIdentity | None,
+        isolation_level: int,
         max_bytes: int,
         has_read: bool,
         loaded: Loaded,
@@ -155,6 +158,7 @@ class Reader:
                 asked,
                 result,
                 follower=follower,
+                isolation_level=isolation_level,
                 max_bytes=min(limit, max_bytes),
                 has_read=has_read,
                 loaded=loaded,

@@ -34,6 +34,7 @@ from tidelog.core.memory_reads import Loaded, NotInMemoryError
 from tidelog.core.wire_errors import error_message
 from tidelog.net.call import Call
 from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import READ_COMMITTED, READ_UNCOMMITTED
 
 READ_PER_STEP_MAX = 200
 """Partitions read for one answer before yielding to other tasks."""
@@ -57,6 +58,7 @@ class FetchSession:
         self._partitions = partitions
         self._clock = clock
         self._replica_id: int | None = None
+        self._isolation_level: int = READ_UNCOMMITTED
         self._is_begun = False
         self._follower: FollowerIdentity | None = None
         self._slots: dict[Key, FetchSlot] = {}
@@ -153,6 +155,8 @@ class FetchSession:
             raise InvalidRequestError(
                 f"a stream of replica {self._replica_id} cannot continue as replica {replica_id}",
             )
+        if not self._is_begun:
+            self._isolation_level = request.isolation_level
         self._is_begun, self._replica_id = True, replica_id
         self._follower = self._reader.follower(request)
 
@@ -218,6 +222,14 @@ class FetchSession:
 
     def _waiters(self, slot: FetchSlot) -> FetchWaiters:
         return slot.partition.consumers if self._replica_id is None else slot.partition.followers
+
+    def _has_more(self, asked: FetchPosition, result: FetchResult) -> bool:
+        """True when there are records that did not fit."""
+        is_committed = self._isolation_level == READ_COMMITTED
+        end_offset = result.log_end_offset
+        if end_offset is None:
+            end_offset = result.last_stable_offset if is_committed else result.high_watermark
+        return result.error == common_pb2.NONE and asked.fetch_offset < end_offset
 
     # Answers
 
@@ -311,7 +323,7 @@ class FetchSession:
             self._load(slot, result, lacking, loaded)
             self._note_news(slot.asked, result, answer)
         sent = result.high_watermark, result.log_start_offset
-        if size_bytes or not _has_more(slot.asked, result):
+        if size_bytes or not self._has_more(slot.asked, result):
             self._end_load(slot)
             self._dirty.pop(slot, None)
         if result.error != common_pb2.NONE:
@@ -331,6 +343,7 @@ class FetchSession:
             asked,
             result,
             follower=self._follower,
+            isolation_level=self._isolation_level,
             max_bytes=answer.room_bytes - answer.size_bytes,
             has_read=answer.size_bytes > 0 or not answer.room_bytes,
             loaded=loaded,
@@ -394,11 +407,3 @@ class FetchSession:
             self._dirty |= self._shelved
             self._shelved.clear()
         return load
-
-
-def _has_more(asked: FetchPosition, result: FetchResult) -> bool:
-    """True when there are records that did not fit."""
-    end_offset = result.log_end_offset
-    if end_offset is None:
-        end_offset = result.high_watermark
-    return result.error == common_pb2.NONE and asked.fetch_offset < end_offset

@@ -24,6 +24,7 @@ def decode_fetch(request: FetchRequest) -> Fetch:
         max_wait_ms=request.max_wait_ms,
         min_bytes=request.min_bytes,
         max_bytes=request.max_bytes,
+        isolation_level=request.isolation_level,
     )
 
 
@@ -52,11 +53,14 @@ def encode_fetch(results: Iterable[FetchResult]) -> FetchResponse:
         answer = response.partitions.add()
         answer.topic, answer.partition = result.topic, result.partition
         answer.high_watermark = result.high_watermark
+        answer.last_stable_offset = result.last_stable_offset
         answer.log_start_offset = result.log_start_offset
         if result.log_end_offset is not None:
             answer.log_end_offset = result.log_end_offset
         if result.records:
             answer.records = result.records
+        for producer_id, first_offset in result.aborted_transactions:
+            answer.aborted_transactions.add(producer_id=producer_id, first_offset=first_offset)
         if result.diverging_epoch is not None:
             end = answer.diverging_epoch
             end.leader_epoch, end.end_offset = result.diverging_epoch

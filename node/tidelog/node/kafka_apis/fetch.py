@@ -12,6 +12,7 @@ from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.kafka.messages.fetch_request import FetchPartition, FetchRequest
 from tidelog.kafka.messages.fetch_response import (
+    AbortedTransaction,
     FetchableTopicResponse,
     FetchResponse,
     LeaderIdAndEpoch,
@@ -28,6 +29,7 @@ from tidelog.node.kafka_apis.error_codes import (
 from tidelog.node.kafka_apis.reached import NO_LEADER, leaders_at
 from tidelog.node.kafka_apis.served import ApiCall
 from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import READ_COMMITTED
 
 TOPIC_IDS_FROM = 13
 """First version in which a request names topics by their ids alone."""
@@ -60,6 +62,7 @@ class FetchHandler:
             max_wait_ms=request.max_wait_ms if request.min_bytes > 0 and not refused else 0,
             min_bytes=request.min_bytes,
             max_bytes=max(1, request.max_bytes),
+            isolation_level=request.isolation_level,
         )
         read = iter(await self._replica_manager.session(call.call).fetch(fetch))
         results = [refused[n] if n in refused else next(read) for n in range(len(found))]
@@ -94,7 +97,7 @@ class FetchHandler:
     ) -> FetchResponse:
         left = iter(results)
         leaders = (one.current_leader for one in results)
-        is_committed = request.isolation_level == 1
+        is_committed = request.isolation_level == READ_COMMITTED
         return FetchResponse(
             throttle_time_ms=throttle_ms({one.error for one in results}),
             responses=[
@@ -150,9 +153,11 @@ def _partition(partition: int, result: FetchResult, *, is_committed: bool) -> Pa
     return PartitionData(
         partition_index=partition,
         high_watermark=result.high_watermark,
-        # Without transactions all that is committed is stable.
-        last_stable_offset=result.high_watermark,
+        last_stable_offset=result.last_stable_offset,
         log_start_offset=result.log_start_offset,
-        aborted_transactions=[] if is_committed else None,
+        # Null tells a reader of all records from one of whose records none was aborted.
+        aborted_transactions=[AbortedTransaction(*one) for one in result.aborted_transactions]
+        if is_committed
+        else None,
         records=result.records,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tidelog.broker.partition.reader import Reader
 from tidelog.kafka.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
@@ -49,7 +49,8 @@ class ListOffsetsHandler:
     async def __call__(self, request: ListOffsetsRequest, call: ApiCall) -> ListOffsetsResponse:
         """See `ApiHandler`."""
         response = ListOffsetsResponse()
-        lookups = _Asked()
+        # An open enum: the reader refuses numbers that name no level.
+        lookups = _Asked(isolation_level=cast(data_pb2.IsolationLevel, request.isolation_level))
         asked_of: list[ListOffsetsPartitionResponse] = []
         twice, response.topics = _named_twice(request), []
         for topic in request.topics:
