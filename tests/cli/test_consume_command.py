@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.commands import CommandCluster, Run
+from tests.client.partition_transactions import Transactions
 from tests.client.real_cluster import encoded
 from tests.client.topic_changes import add_partitions
 
@@ -181,3 +182,35 @@ def test_a_topic_that_does_not_exist_is_an_error_and_is_not_created(
     assert (done.code, done.stderr.count("\n")) == (1, 1)
     assert done.stderr.startswith("tidelog: topic 'no' does not exist")
     assert cluster.nodes.topics == {}
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        ("read_committed", [b"0", b"2", b"4"]),
+        ("read_uncommitted", [b"0", b"1", b"2", b"4", b"6", b"7"]),
+    ],
+)
+def test_consume_reads_up_to_the_end_of_its_isolation_level_though_markers_print_nothing(
+    cluster: CommandCluster, run: Run, level: str, expected: list[bytes]
+) -> None:
+    cluster.create("t")
+    writers = [Transactions(cluster.nodes, number, at=("t", 0)) for number in (70, 71, 72)]
+    cluster.append("t", 0, [encoded([b"0"])])
+    cluster.run(writers[0].send(b"1"))
+    cluster.run(writers[1].send(b"2"))
+    cluster.run(writers[0].end(is_commit=False))  # offset 3
+    cluster.append("t", 0, [encoded([b"4"])])
+    cluster.run(writers[1].end(is_commit=True))  # offset 5
+    cluster.run(writers[2].send(b"6", b"7"))
+    done = run("consume", "t", *START, "--isolation-level", level)
+    assert (done.code, done.stdout.split()) == (0, expected)
+    if level == "read_uncommitted":
+        cluster.run(writers[2].end(is_commit=True))
+        assert run("consume", "t", *START).stdout.split() == expected, "ends with a marker"
+
+
+def test_consume_refuses_a_level_that_does_not_exist(cluster: CommandCluster, run: Run) -> None:
+    done = run("consume", "t", "--isolation-level", "committed")
+    assert done.code == 2
+    assert "read_committed" in done.stderr

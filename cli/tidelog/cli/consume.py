@@ -17,6 +17,7 @@ from tidelog.cli.start_offset import StartOffset, StartOffsetType, parse_time
 from tidelog.cli.units import Seconds
 
 if TYPE_CHECKING:
+    from tidelog.client.consuming.isolation import Isolation
     from tidelog.client.records import Record
 
 
@@ -74,6 +75,13 @@ class PartitionList(click.ParamType[list[int]]):
     metavar="GROUP",
     help="Join this consumer group: share the partitions, begin where it committed.",
 )
+@click.option(
+    "--isolation-level",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="read_committed: no records of aborted transactions, none from the first open one on.",
+)
 @click.option(*("-J", "--json"), "as_json", is_flag=True, help="One JSON object per line.")
 @click.option(
     *("-f", "--format"),
@@ -110,6 +118,7 @@ def consume(
     exit_at_end: bool,
     timeout: float | None,
     group: str | None,
+    isolation_level: Isolation,
     as_json: bool,
     format_text: str | None,
     print_key: bool,
@@ -143,8 +152,6 @@ def consume(
             "--group begins where the group committed: of --offset, --from-time, --tail, "
             "--partitions and --exit-at-end none goes with it"
         )
-    if as_json + (format_text is not None) + (print_key or key_delimiter is not None) > 1:
-        raise click.UsageError("only one of --json, --format and --print-key")
     start = offset or StartOffset(
         "earliest" if from_beginning else "latest",
         time=None if from_time is None else parse_time(from_time, "--from-time"),
@@ -153,7 +160,8 @@ def consume(
     if key_delimiter is None and print_key:
         key_delimiter = r"\t"
     shown = _formatter(as_json, format_text, key_delimiter, delimiter, null=NULL if null else b"")
-    reading = Reading(wanted, partitions, start, max_records, timeout, exit_at_end, group)
+    ends = (max_records, timeout, exit_at_end)
+    reading = Reading(wanted, partitions, start, *ends, group, isolation_level)
     with ends_with_its_reader():
         run(consume_records(bootstrap, reading, shown))
 
@@ -173,6 +181,8 @@ def _formatter(
     null: bytes,
 ) -> Callable[[Record], bytes]:
     """A function from a record to what is printed of it."""
+    if as_json + (format_text is not None) + (key_delimiter is not None) > 1:
+        raise click.UsageError("only one of --json, --format and --print-key")
     try:
         end = unescape(delimiter)
         if as_json:

@@ -17,6 +17,7 @@ from tidelog.cli.pipes import write_all
 if TYPE_CHECKING:
     from tidelog.cli.start_offset import StartOffset
     from tidelog.client.consuming.consumer import Consumer
+    from tidelog.client.consuming.isolation import Isolation
     from tidelog.client.records import Record, TopicPartition
 
 POLL_MS = 60_000
@@ -73,6 +74,7 @@ class Reading(NamedTuple):
     """True: ends with the records that are there at the start."""
     group: str | None = None
     """Consumer group to join."""
+    isolation_level: Isolation = "read_uncommitted"
 
 
 async def consume_records(
@@ -86,6 +88,7 @@ async def consume_records(
         return
     async with Consumer(
         bootstrap,
+        isolation_level=reading.isolation_level,
         auto_offset_reset=reading.start.reset,
         api_timeout_ms=API_TIMEOUT_MS,
         metadata_max_age_ms=NEW_PARTITIONS_MS,
@@ -121,6 +124,7 @@ async def _consume_in_group(
     async with Consumer(
         bootstrap,
         group_id=group,
+        isolation_level=reading.isolation_level,
         auto_offset_reset=reading.start.reset,
         enable_auto_commit=False,
         api_timeout_ms=API_TIMEOUT_MS,

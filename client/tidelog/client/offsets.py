@@ -13,7 +13,12 @@ from tidelog.client.leader_calls import LeaderCalls
 from tidelog.client.records import TopicPartition
 from tidelog.client.results import require_all
 from tidelog.client.routing import Routing
-from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
+from tidelog.v1.data_pb2 import (
+    READ_UNCOMMITTED,
+    IsolationLevel,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
 from tidelog.v1.methods import LIST_OFFSETS
 
 Found = TypeVar("Found")
@@ -65,15 +70,20 @@ class OffsetLookup:
         backoff: Backoff,
         request_timeout_ms: int,
         retries: int = RETRIES_MAX,
+        isolation_level: IsolationLevel = READ_UNCOMMITTED,
     ) -> None:
         self.leaders = LeaderCalls(routing, backoff=backoff, retries=retries)
         self._routing = routing
         self._request_timeout_ms = request_timeout_ms
+        self._isolation_level = isolation_level
 
     async def lookup(
         self, wanted: Mapping[TopicPartition, Spec], *, timeout_ms: int
     ) -> dict[TopicPartition, int]:
-        """The offset of every partition: LATEST is the high watermark, EARLIEST the log start."""
+        """The offset of every partition: EARLIEST is the log start, LATEST the high watermark.
+
+        To readers of committed records LATEST is the last stable offset.
+        """
         queries = {tp: OffsetQuery(spec) for tp, spec in wanted.items()}
         found = await self.find(queries, timeout_ms=timeout_ms)
         return {tp: listed.offset for tp, listed in found.items()}
@@ -155,7 +165,7 @@ class OffsetLookup:
         async def ask(
             address: str, epochs: Mapping[TopicPartition, int]
         ) -> Sequence[ListOffsetsResponse.Partition]:
-            request = ListOffsetsRequest()
+            request = ListOffsetsRequest(isolation_level=self._isolation_level)
             for tp, epoch in epochs.items():
                 spec, timestamp_ms = wanted[tp]
                 view = self._routing.metadata.topic(tp.topic)

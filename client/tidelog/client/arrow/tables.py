@@ -75,6 +75,10 @@ def iter_batches(
       `include_headers`.
     - `fail_on_data_loss`: False skips records that are gone.
 
+    Only committed records are read: none of aborted transactions, and nothing from the first open
+    one on; "latest" is the last stable offset. `config.isolation_level` "read_uncommitted" reads
+    all below the high watermark.
+
     Raises ValueError for arguments that do not fit the topic, KafkaError if it does not exist,
     OffsetOutOfRangeError for records that are gone, CorruptMessageError, UnreachableError.
     """

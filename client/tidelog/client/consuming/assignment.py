@@ -42,8 +42,8 @@ class Position:
     """True while the consumer's group has it neither read nor handed out."""
     fixed_id: bytes = b""
     """Incarnation of the topic that the group has assigned, and no other; empty: any."""
-    high_watermark: int | None = None
-    """The high watermark in the newest answer; None: no answer yet in this incarnation."""
+    end_offset: int | None = None
+    """The end of what may be read, in the newest answer; None: none yet in this incarnation."""
     last_fetched_epoch: int | None = None
     """The epoch of the record before `fetch_offset`; None if none was read since a seek."""
     committed_epoch: int = -1
@@ -93,7 +93,7 @@ class Position:
 
     def seek_to(self, spec: Spec | None) -> None:
         """Read from the start or the end of the log, looked up later."""
-        self.position = self.high_watermark = None
+        self.position = self.end_offset = None
         self.is_new = False
         self.topic_id = self.fixed_id
         self.reset = spec

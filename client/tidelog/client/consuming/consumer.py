@@ -1,8 +1,8 @@
 """The consumer: reads its assigned partitions in order, from its position in each.
 
 Owns the interface to the application. The fetch loop fetches batches ahead of it, and
-`ready_records` decodes them and moves the positions. Reads committed records only (below the high
-watermark). With a group, `groups.group_reader` says which partitions are read.
+`ready_records` decodes them and moves the positions. Reads below the high watermark, or below the
+last stable offset (`isolation`). With a group, `groups.group_reader` says what is read.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from tidelog.client.consuming.assignment import Assignment, names_and_partitions
 from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor, ConsumerInterceptors
 from tidelog.client.consuming.consumer_options import (
     DEFAULT_MAX_RECORDS,
-    RESETS,
     MemberOptions,
     PollOptions,
-    check_options,
+    checked_reset,
 )
 from tidelog.client.consuming.deserializers import Deserializer, Deserializers
 from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
@@ -30,6 +29,7 @@ from tidelog.client.consuming.group_reader import (
     GroupReader,
     ReadingParts,
 )
+from tidelog.client.consuming.isolation import Isolation, level_of
 from tidelog.client.consuming.pattern_text import pattern_text
 from tidelog.client.consuming.position_methods import PositionMethods
 from tidelog.client.consuming.ready_records import ReadyRecords
@@ -63,6 +63,8 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
     - `on_truncation`: when records that were read are gone after an unclean election, "raise" a
       LogTruncationError, or "reset": continue where the log diverges from the records read. None:
       raise under `auto_offset_reset` "none", reset otherwise.
+    - `isolation_level`: "read_uncommitted" reads all records below the high watermark;
+      "read_committed" none of aborted transactions, and nothing from the first open one on.
     - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has this many bytes, or after
       this time.
     - `fetch_max_bytes`, `max_partition_fetch_bytes`: limits of one answer; a larger batch is still
@@ -101,6 +103,7 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         bootstrap_timeout_ms: int = 0,
         auto_offset_reset: Literal["earliest", "latest", "none"] = "earliest",
         on_truncation: Literal["raise", "reset"] | None = None,
+        isolation_level: Isolation = "read_uncommitted",
         fetch_min_bytes: int = 1,
         fetch_max_wait_ms: int = 500,
         fetch_max_bytes: int = 8 << 20,
@@ -127,23 +130,22 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         random: Random | None = None,
     ) -> None:
         bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
-        check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
+        reset = checked_reset(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
         self._max_poll_records = max_poll_records
         self._interceptors = ConsumerInterceptors(interceptors or ())
         self._api_timeout_ms = api_timeout_ms
-        reset = RESETS[auto_offset_reset]
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
         named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
         self._ports = ClientPorts.of(
             transport=transport, clock=clock, random=random, connections=named
         )
         aged = RoutingConfig(backoff=backoff, metadata_max_age_ms=metadata_max_age_ms)
-        routing = self._routing = Routing(bootstrap, ports=self._ports, config=aged)
-        self._lookup = OffsetLookup(routing, backoff=backoff, request_timeout_ms=request_timeout_ms)
+        self._routing = Routing(bootstrap, ports=self._ports, config=aged)
+        level = level_of(isolation_level)
         self._assignment = Assignment()
         is_error = (on_truncation or auto_offset_reset) in {"raise", "none"}
         limits = (fetch_min_bytes, fetch_max_wait_ms, fetch_max_bytes, max_partition_fetch_bytes)
-        config = FetcherConfig(reset, is_error, *limits, api_timeout_ms, backoff)
+        config = FetcherConfig(reset, is_error, *limits, api_timeout_ms, level, backoff)
         deserializers = Deserializers(key=key_deserializer, value=value_deserializer)
         looks = Looks(reset, request_timeout_ms, api_timeout_ms, metadata_max_age_ms)
         self._prepare_reading(config, looks, deserializers, check_crcs=check_crcs)
@@ -160,6 +162,12 @@ class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
         *,
         check_crcs: bool,
     ) -> None:
+        self._lookup = OffsetLookup(
+            self._routing,
+            backoff=config.backoff,
+            request_timeout_ms=looks.request_timeout_ms,
+            isolation_level=config.isolation_level,
+        )
         self._fetcher = Fetcher(
             assignment=self._assignment, routing=self._routing, lookup=self._lookup, config=config
         )

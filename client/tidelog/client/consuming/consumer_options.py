@@ -15,10 +15,13 @@ _TRUNCATIONS = ("raise", "reset", None)
 DEFAULT_MAX_RECORDS = 5_000
 
 
-def check_options(
+def checked_reset(
     auto_offset_reset: str, on_truncation: str | None, *, max_poll_records: int
-) -> None:
-    """Raise ClientConfigError that names the allowed values."""
+) -> Spec | None:
+    """Return the start that `auto_offset_reset` means; None: an error.
+
+    Errors: ClientConfigError, which names the allowed values, for any of the options.
+    """
     if auto_offset_reset not in RESETS:
         raise ClientConfigError(
             f'auto_offset_reset={auto_offset_reset!r}: "earliest", "latest", "none"'
@@ -27,6 +30,7 @@ def check_options(
         raise ClientConfigError(f'on_truncation={on_truncation!r}: "raise", "reset" or None')
     if max_poll_records < 1:
         raise ClientConfigError(f"max_poll_records={max_poll_records}: at least 1")
+    return RESETS[auto_offset_reset]
 
 
 class MemberOptions(NamedTuple):

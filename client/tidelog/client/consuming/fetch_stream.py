@@ -20,10 +20,12 @@ from tidelog.net.idle_timer import IdleTimer
 from tidelog.net.transport import Stream, Transport
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
+    READ_UNCOMMITTED,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     ForgottenPartition,
+    IsolationLevel,
     PartitionFetchResult,
 )
 from tidelog.v1.methods import FETCH_STREAM
@@ -54,6 +56,7 @@ class FetchLimits:
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
+    isolation_level: IsolationLevel = READ_UNCOMMITTED
 
 
 class FetchStreams:
@@ -151,6 +154,7 @@ class _FetchStream:
             max_wait_ms=limits.max_wait_ms,
             min_bytes=limits.min_bytes,
             max_bytes=limits.max_bytes,
+            isolation_level=limits.isolation_level,
         )
         for tp in [tp for tp in self._named if tp not in wanted]:
             del self._named[tp]

@@ -16,12 +16,17 @@ from typing import TypeAlias, TypeVar
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.consuming.assignment import Assignment, Position
-from tidelog.client.consuming.fetch_results import headers_of, truncation_error
+from tidelog.client.consuming.fetch_results import (
+    headers_of,
+    out_of_range_error,
+    recreated_error,
+    truncation_error,
+)
 from tidelog.client.consuming.fetch_stream import Answer as FetchAnswer
 from tidelog.client.consuming.fetch_stream import Fetched, FetchLimits, FetchStreams
+from tidelog.client.consuming.isolation import aborted_batches, end_offset_of
 from tidelog.client.errors import (
     CorruptMessageError,
-    InconsistentTopicIdError,
     OffsetOutOfRangeError,
     TidelogError,
     UnknownTopicIdError,
@@ -32,7 +37,12 @@ from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.client.unwinding import unwind
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
+from tidelog.v1.data_pb2 import (
+    READ_UNCOMMITTED,
+    FetchPartition,
+    IsolationLevel,
+    PartitionFetchResult,
+)
 
 Key = TypeVar("Key")
 _NOT_THERE = (common_pb2.UNKNOWN_TOPIC_OR_PARTITION, common_pb2.UNKNOWN_TOPIC_ID)
@@ -56,6 +66,7 @@ class FetcherConfig:
     fetch_max_bytes: int
     max_partition_fetch_bytes: int
     lookup_timeout_ms: int = 60_000
+    isolation_level: IsolationLevel = READ_UNCOMMITTED
     backoff: Backoff = field(default_factory=Backoff)
 
 
@@ -79,6 +90,8 @@ class Chunk:
     generation: int
     records: bytes
     answer: _Answer
+    aborted: frozenset[int] = frozenset()
+    """Base offsets of batches that are not to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +121,8 @@ class Fetcher:
         self._lookup = lookup
         self._config = config
         self._clock = routing.clock
-        limits = FetchLimits(
-            max_wait_ms=config.fetch_max_wait_ms,
-            min_bytes=config.fetch_min_bytes,
-            max_bytes=config.fetch_max_bytes,
-        )
+        sizes = (config.fetch_min_bytes, config.fetch_max_bytes)
+        limits = FetchLimits(config.fetch_max_wait_ms, *sizes, config.isolation_level)
         self._streams = FetchStreams(
             routing.transport, limits, max_idle_ms=routing.connections.connections_max_idle_ms
         )
@@ -324,9 +334,9 @@ class Fetcher:
             self._truncated(position, result)
         elif result.error.code == common_pb2.NONE:
             position.failures = 0
-            position.high_watermark = result.high_watermark
+            position.end_offset = end_offset_of(result, self._config.isolation_level)
             if fetched.records:
-                self._arrive(position, fetched.records, answer)
+                self._arrive(position, fetched, answer)
         elif result.error.code == common_pb2.OFFSET_OUT_OF_RANGE:
             self._out_of_range(position, result)
         elif result.HasField("current_leader") and self._routing.metadata.apply_hint(
@@ -336,13 +346,14 @@ class Fetcher:
         else:
             self._pause(position, error_from_wire(result.error))
 
-    def _arrive(self, position: Position, records: bytes, answer: _Answer) -> None:
+    def _arrive(self, position: Position, fetched: Fetched, answer: _Answer) -> None:
         try:
-            headers = headers_of(records)
+            headers = headers_of(fetched.records)
         except CorruptMessageError as error:
             self._fail(position, error)
             return
-        self._queue.append(Chunk(position, position.generation, records, answer))
+        void = aborted_batches(headers, fetched.result.aborted_transactions)
+        self._queue.append(Chunk(position, position.generation, fetched.records, answer, void))
         answer.unused_chunks += 1
         for header in headers:
             position.note_fetch(
@@ -378,18 +389,11 @@ class Fetcher:
         if self._config.reset is not None:
             position.seek_to(self._config.reset)
             return
-        topic, partition = position.tp
-        error = OffsetOutOfRangeError(
-            f"offset {position.fetch_offset} of {topic}-{partition} is not between "
-            f"{result.log_start_offset} and {result.high_watermark}: seek to one that is",
-            log_start_offset=result.log_start_offset,
-            log_end_offset=result.high_watermark,
-        )
-        self._fail(position, error)
+        self._fail(position, out_of_range_error(position, result))
 
     def _topic_deleted(self, position: Position) -> None:
         """Handle a deleted topic: offsets of a recreated topic mean other records, or none."""
-        position.high_watermark = None
+        position.end_offset = None
         view = self._routing.metadata.topic(position.tp.topic)
         if view is None or self._routing.metadata.is_gone(position.tp.topic, view.topic_id):
             delay_ms = self._config.backoff.delay_ms(position.failures + 1, self._routing.random)
@@ -401,14 +405,7 @@ class Fetcher:
             position.seek_to(self._config.reset)
             self._wake.set()
         else:
-            topic, partition = position.tp
-            self._fail(
-                position,
-                InconsistentTopicIdError(
-                    f"topic {topic!r} was deleted and recreated: offset {position.fetch_offset} of "
-                    f"{topic}-{partition} belongs to the old topic, seek to one of the new topic",
-                ),
-            )
+            self._fail(position, recreated_error(position))
 
     def _await_news(self, position: Position) -> None:
         """Wait for what the group or the metadata says of an assigned partition that is not there.

@@ -66,7 +66,7 @@ class PositionMethods(ConsumerBase[K, V]):
         self._seek_to(EARLIEST, partitions)
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> None:
-        """Read these partitions (none named: all) from their high watermark at the next read."""
+        """Read these partitions (none named: all) from their `end_offsets` at the next read."""
         self._seek_to(LATEST, partitions)
 
     async def seek_to_time(self, times: Mapping[tuple[str, int], datetime | int]) -> None:
@@ -116,10 +116,10 @@ class PositionMethods(ConsumerBase[K, V]):
     async def lag(
         self, partitions: Iterable[tuple[str, int]] | None = None
     ) -> dict[TopicPartition, int]:
-        """The lag of each partition's position behind its high watermark; None: all assigned.
+        """The lag of each partition's position behind its end; None: all assigned.
 
-        Counts offsets, including compacted and control records, and records fetched but not yet
-        returned. The high watermark is that of the newest fetch answer, without a call; it is
+        Counts offsets, including compacted, aborted and control records, and records fetched but
+        not yet returned. The end is that of the newest fetch answer, without a call; it is
         looked up for a partition that is paused or has had no answer yet. Raises the errors of
         `position`.
         """
@@ -129,7 +129,7 @@ class PositionMethods(ConsumerBase[K, V]):
         for position in positions:
             await self.position(position.tp)
         ends = await self._offsets(
-            LATEST, [p.tp for p in positions if p.is_paused or p.high_watermark is None]
+            LATEST, [p.tp for p in positions if p.is_paused or p.end_offset is None]
         )
         return {p.tp: _lag(p, ends.get(p.tp)) for p in positions}
 
@@ -146,7 +146,10 @@ class PositionMethods(ConsumerBase[K, V]):
         return await self._offsets(EARLIEST, partitions)
 
     async def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """The high watermark of each partition: the offset its next readable record will have."""
+        """The end of each partition: the offset its next readable record will have.
+
+        That is the high watermark, or with "read_committed" the last stable offset.
+        """
         return await self._offsets(LATEST, partitions)
 
     async def offsets_for_times(
@@ -198,5 +201,5 @@ class PositionMethods(ConsumerBase[K, V]):
 
 
 def _lag(position: Position, end: int | None) -> int:
-    high_watermark = position.high_watermark if end is None else end
-    return max(0, (high_watermark or 0) - (position.position or 0))
+    known = position.end_offset if end is None else end
+    return max(0, (known or 0) - (position.position or 0))

@@ -1,13 +1,13 @@
 """The reader of offset ranges as raw record batches, for batch jobs that know where to stop.
 
 Owns the search for leaders, the retries across leader changes, and a fetch of one answer ahead of
-the reader. Decides nothing about records: it yields whole batches as the broker stored them.
+the reader. Yields whole batches as the broker stored them, without those of aborted transactions.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import UNKNOWN_EPOCH
 from tidelog.client.connections import ConnectionConfig
+from tidelog.client.consuming.isolation import Isolation, aborted_batches, level_of
 from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.errors import (
     CorruptMessageError,
@@ -32,7 +33,7 @@ from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
-from tidelog.records.batch import parse_header
+from tidelog.records.batch import BatchHeader, check_crc, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, MetadataRequest, PartitionFetchResult
 from tidelog.v1.methods import FETCH, METADATA
@@ -51,6 +52,7 @@ class RangeReaderConfig:
     """The limit of a topic's description, after which a read fails."""
     progress_timeout_ms: int = 30_000
     """The limit without any records, for want of a leader or of records."""
+    isolation_level: Isolation = "read_committed"
     backoff: Backoff = field(default_factory=Backoff)
     connections: ConnectionConfig = _CONNECTIONS
 
@@ -77,6 +79,7 @@ class RangeReader:
         config: RangeReaderConfig | None = None,
     ) -> None:
         self._config = config or RangeReaderConfig()
+        self._level = level_of(self._config.isolation_level)
         self._ports = ClientPorts.of(
             transport=transport, clock=clock, random=random, connections=self._config.connections
         )
@@ -181,7 +184,8 @@ class RangeReader:
                 position, pending = chunk.next_offset, None
                 if position < wanted.end_offset:
                     pending = asyncio.create_task(self._fetch(wanted, position))
-                yield chunk.records
+                if chunk.records:
+                    yield chunk.records
         finally:
             if pending is not None:
                 pending.cancel()
@@ -191,6 +195,7 @@ class RangeReader:
             self._routing,
             backoff=self._config.backoff,
             request_timeout_ms=self._config.request_timeout_ms,
+            isolation_level=self._level,
         )
 
     async def _describe(self, name: str) -> TopicPartitions | None:
@@ -208,7 +213,7 @@ class RangeReader:
             try:
                 result = await self._ask_leader(wanted, position)
                 if result.records:
-                    return _chunk(wanted, position, result.records)
+                    return _chunk(wanted, position, result)
                 failures = 0
                 error = _nothing(wanted, position, result)
             except TidelogError as failure:
@@ -263,6 +268,7 @@ class RangeReader:
             max_wait_ms=self._config.fetch_max_wait_ms,
             min_bytes=1,
             max_bytes=limit,
+            isolation_level=self._level,
             partitions=[partition],
         )
 
@@ -284,25 +290,50 @@ def _error(tp: TopicPartition, position: int, result: PartitionFetchResult) -> T
 def _nothing(wanted: OffsetRange, position: int, result: PartitionFetchResult) -> TidelogError:
     return RequestTimedOutError(
         f"{wanted.topic}-{wanted.partition} returns no records from offset {position} on: its high "
-        f"watermark is {result.high_watermark}, the range ends at {wanted.end_offset}",
+        f"watermark is {result.high_watermark}, its last stable offset is "
+        f"{result.last_stable_offset}, "
+        f"the range ends at {wanted.end_offset}",
     )
 
 
-def _chunk(wanted: OffsetRange, position: int, records: bytes) -> _Chunk:
-    """The whole batches from `position` on, without those past the range.
+def _chunk(wanted: OffsetRange, position: int, result: PartitionFetchResult) -> _Chunk:
+    """The whole batches from `position` on, without those past the range and aborted ones.
 
     A base offset is outside the CRC; it is checked here, since batches have no gaps between them.
     """
-    at, next_offset = 0, position
+    at, next_offset, records = 0, position, result.records
+    headers: list[BatchHeader] = []
     try:
         while at < len(records) and next_offset < wanted.end_offset:
             header = parse_header(records, at)
             is_first = at == 0 and header.base_offset <= position < header.next_offset
             if not (is_first or header.base_offset == next_offset):
                 raise CorruptMessageError(f"the next batch has base offset {header.base_offset}")
+            headers.append(header)
             at, next_offset = at + header.size_in_bytes, header.next_offset
     except CorruptMessageError as error:
         raise CorruptMessageError(
             f"{wanted.topic}-{wanted.partition} is corrupt at offset {next_offset}: {error}"
         ) from None
-    return _Chunk(records[:at], next_offset)
+    aborted = aborted_batches(headers, result.aborted_transactions)
+    return _Chunk(_without(aborted, headers, records) if aborted else records[:at], next_offset)
+
+
+def _without(aborted: Container[int], headers: Iterable[BatchHeader], records: bytes) -> bytes:
+    """The batches but the aborted ones; a corrupt one stays, for the reader to complain of."""
+    kept, at = [], 0
+    for header in headers:
+        batch = memoryview(records)[at : at + header.size_in_bytes]
+        at += header.size_in_bytes
+        # The producer and the flags, by which batches are dropped, may be what is damaged.
+        if header.base_offset not in aborted or not _is_intact(header, batch):
+            kept.append(batch)
+    return b"".join(kept)
+
+
+def _is_intact(header: BatchHeader, batch: memoryview) -> bool:
+    try:
+        check_crc(header, batch)
+    except CorruptMessageError:
+        return False
+    return True

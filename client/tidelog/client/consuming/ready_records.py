@@ -69,6 +69,11 @@ class _Opened(Generic[K, V]):
         header = parse_header(self.chunk.records, at)
         return header, memoryview(self.chunk.records)[at : at + header.size_in_bytes]
 
+    def shows(self, header: BatchHeader) -> bool:
+        """True unless the batch is a marker, or of an aborted transaction."""
+        is_control = header.attributes & CONTROL_FLAG
+        return not is_control and header.base_offset not in self.chunk.aborted
+
     def check(self, header: BatchHeader, batch: memoryview) -> None:
         """Check the CRC of the next batch, once per batch. Errors: CorruptMessageError."""
         if self.checked_at != self.at:
@@ -184,7 +189,7 @@ class ReadyRecords(Generic[K, V]):
                     return None
                 self._give_up(opened)
                 raise corrupt(opened.chunk.position.tp, header, error) from error
-            if header.records_count and not header.attributes & CONTROL_FLAG:
+            if header.records_count and opened.shows(header):
                 return header
             opened.pass_batch(header)
         return None
@@ -240,7 +245,7 @@ class ReadyRecords(Generic[K, V]):
         try:
             if self._check_crcs:
                 opened.check(header, batch)
-            if not header.attributes & CONTROL_FLAG:
+            if opened.shows(header):
                 raw = iter_batch(position.tp, batch, start=position.position or 0)
                 records, error = self._deserializers.all(raw)
         except CorruptMessageError as damage:
