@@ -43,7 +43,6 @@ def batch(given: dict[str, str] | None = None) -> Options:
         ("kafka.value.deserializer", "keys and values are bytes"),
         ("kafka.enable.auto.commit", "not supported"),
         ("kafka.interceptor.classes", "not supported"),
-        ("kafka.isolation.level", "there are no transactions yet"),
         ("provider", "make a view of the topic instead of a table"),
         ("fetchOffset.numRetries", "as long as kafkaConsumer.pollTimeoutMs"),
         ("kafka.retries", "it is a producer's; a read is tried again"),

@@ -49,7 +49,7 @@ class BatchReader(DataSourceReader):
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        """A partition per range that is not empty; "latest" is the present high watermark.
+        """A partition per range that is not empty; "latest" is the present end.
 
         Raises PlanError when the topics do not allow the read, UnreachableError without a cluster.
         """

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast, get_args
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.connections import (
@@ -21,6 +21,7 @@ from tidelog.client.connections import (
     IDLE_MS_MIN,
     ConnectionConfig,
 )
+from tidelog.client.consuming.isolation import Isolation
 from tidelog.client.consuming.range_reader import RangeReaderConfig
 from tidelog.client.routing import parse_bootstrap
 from tidelog.net.client_ids import CLIENT_ID_CHARS_MAX, is_client_id
@@ -34,6 +35,7 @@ CLIENT = (
     "kafka.default.api.timeout.ms",
     "kafka.fetch.max.bytes",
     "kafka.fetch.max.wait.ms",
+    "kafka.isolation.level",
     "kafka.max.partition.fetch.bytes",
     "kafka.request.timeout.ms",
     "kafka.retry.backoff.max.ms",
@@ -79,7 +81,6 @@ _PURPOSES = {"a batch read": BATCH_READ, "a streaming read": STREAM_READ}
 
 _NO_GROUPS = "there are no consumer groups: Spark's query keeps its own offsets"
 _NO_TLS = "brokers take plain connections only: there is no TLS and no authentication yet"
-_NO_TRANSACTIONS = "there are no transactions yet: all records below the high watermark are read"
 _ONLY_BYTES = "keys and values are bytes: convert the columns in Spark"
 _TIMED_RETRIES = "a look-up of offsets is tried again for as long as kafkaConsumer.pollTimeoutMs"
 _REFUSED = {
@@ -91,7 +92,6 @@ _REFUSED = {
     "kafka.enable.auto.commit": _NO_GROUPS,
     "kafka.group.": _NO_GROUPS,
     "kafka.interceptor.classes": "an interceptor could change records",
-    "kafka.isolation.level": _NO_TRANSACTIONS,
     "kafka.key.": _ONLY_BYTES,
     "kafka.retries": "it is a producer's; a read is tried again for kafkaConsumer.pollTimeoutMs",
     "kafka.sasl.": _NO_TLS,
@@ -265,6 +265,7 @@ class Options:
             progress_timeout_ms=self._milliseconds(
                 "kafkaConsumer.pollTimeoutMs", default.progress_timeout_ms
             ),
+            isolation_level=self._isolation_level(default.isolation_level),
             backoff=self._backoff(default.backoff),
             connections=self.connections(default.connections),
         )
@@ -282,6 +283,16 @@ class Options:
             idle, default=CONNECTIONS_MAX_IDLE_MS, least=IDLE_MS_MIN, most=IDLE_MS_MAX
         )
         return ConnectionConfig(client_id, idle_ms)
+
+    def _isolation_level(self, default: Isolation) -> Isolation:
+        option = "kafka.isolation.level"
+        for level in get_args(Isolation):
+            if self.text(option, default) == level:
+                return cast("Isolation", level)  # one of its values
+        raise OptionError(
+            f'option {option} is "read_uncommitted" or "read_committed", not '
+            f"{self.text(option, default)!r:.80}"
+        )
 
     def _backoff(self, default: Backoff) -> Backoff:
         initial_ms = self._milliseconds("kafka.retry.backoff.ms", default.initial_ms)

@@ -12,6 +12,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
+from tidelog.client.consuming.isolation import level_of
 from tidelog.client.consuming.offset_ranges import OffsetRange, TopicPartitions
 from tidelog.client.consuming.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.errors import (
@@ -60,14 +61,20 @@ class StreamCluster:
         self._ports, self._config = ports, config
         self._routing = Routing(bootstrap, ports=ports)
         self._lookup = OffsetLookup(
-            self._routing, backoff=config.backoff, request_timeout_ms=config.request_timeout_ms
+            self._routing,
+            backoff=config.backoff,
+            request_timeout_ms=config.request_timeout_ms,
+            isolation_level=level_of(config.isolation_level),
         )
         self._sampler = RangeReader(
             bootstrap,
             transport=ports.transport,
             clock=ports.clock,
             random=ports.random,
-            config=replace(config, fetch_max_bytes=SAMPLE_BYTES),
+            # Of sizes: a stretch of aborted records has one, too.
+            config=replace(
+                config, fetch_max_bytes=SAMPLE_BYTES, isolation_level="read_uncommitted"
+            ),
         )
         self._topics: dict[str, TopicPartitions] = {}
         self._described_ms: int | None = None
@@ -84,7 +91,7 @@ class StreamCluster:
         self._described_ms = None
 
     async def latest(self) -> Seen[dict[TopicPartition, int]]:
-        """The high watermark of every existing partition that the stream reads."""
+        """The end of every existing partition that the stream reads, by its isolation level."""
         return await self._consistently(self._ends, is_complete=False)
 
     async def first(
