@@ -17,7 +17,7 @@ from tidelog.core.env import Clock
 from tidelog.metadata.image import MetadataImage
 
 MISSED_MAX = 10_000
-"""Missing topics that are remembered; the longest missed ones are looked at anew."""
+"""Missing topics that are remembered; the longest missed ones are looked at again."""
 
 
 class MarkerLeaders:
