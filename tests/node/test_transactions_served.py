@@ -14,6 +14,7 @@ from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_key import partition_of
 from tidelog.core.errors import CallFailedError, code_name
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
+from tidelog.v1.admin_pb2 import ListEventsRequest
 from tidelog.v1.coordinator_pb2 import FindCoordinatorRequest
 from tidelog.v1.methods import (
     ADD_PARTITIONS_TO_TRANSACTIONS,
@@ -177,6 +178,11 @@ async def test_a_newer_producer_aborts_what_the_older_one_left_open(
     assert await calls.end(older) == "PRODUCER_FENCED"
     assert await calls.add(older, OUT) == "PRODUCER_FENCED"
     assert [one[1] for one in calls.markers("orders", 0)] == [False]
+    node = calls.cluster.machines[await calls.coordinator()].node
+    events = node._journal.list_events(ListEventsRequest(kinds=["transaction"])).events
+    assert [one.cause for one in events] == ["pay: a newer producer was initialised"] * 2
+    assert events[0].after.startswith("PrepareAbort")
+    assert events[1].after == f"Empty, producer {newer.id} epoch {newer.epoch}"
 
 
 async def test_a_late_transaction_is_aborted(calls: TransactionCalls) -> None:
@@ -185,6 +191,14 @@ async def test_a_late_transaction_is_aborted(calls: TransactionCalls) -> None:
     assert await calls.add(producer, OUT) == "NONE"
     await calls.until_state("CompleteAbort")
     assert await calls.end(producer) == "PRODUCER_FENCED"
+    node = calls.cluster.machines[await calls.coordinator()].node
+    [event] = node._journal.list_events(ListEventsRequest(kinds=["transaction"])).events
+    assert (event.cause, event.topic) == ("pay: its time was over", TRANSACTIONS_TOPIC)
+    assert event.before == f"Ongoing, producer {producer.id} epoch 0"
+    assert event.after == f"PrepareAbort, producer {producer.id} epoch 1"
+    stats = node.stats()
+    assert (stats["transactional_ids"], stats["transactions_open"]) == (1, 0)
+    assert (stats["transactions_timed_out"], stats["transactions_lacking_markers"]) == (1, 0)
 
 
 async def test_a_deleted_topic_needs_no_marker(calls: TransactionCalls) -> None:

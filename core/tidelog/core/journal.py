@@ -34,6 +34,8 @@ class Kind(StrEnum):
     REFUSAL = "refusal"
     GROUP = "group"
     """A consumer group, or this node as a coordinator of groups, changed."""
+    TRANSACTION = "transaction"
+    """A transaction was aborted by another than its producer, or a producer was fenced."""
 
 
 @dataclass(frozen=True, slots=True)

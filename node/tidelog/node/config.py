@@ -129,8 +129,8 @@ class NodeConfig:
     events_journal_size: int = declare(
         8_192,
         whole_number(4, 1 << 20),
-        "Events a node keeps, see `tidelog events`; at most a quarter of them refusals, and a "
-        "quarter of consumer groups.",
+        "Events a node keeps, see `tidelog events`; at most a quarter of them refusals, a "
+        "quarter of consumer groups, and an eighth of transactions.",
     )
     events_journal_bytes: int = declare(
         4 << 20, whole_number(1 << 12, 1 << 30), "About how much memory they may take."

@@ -152,6 +152,7 @@ class Node:
             numbers["metadata_offset"] = self._broker.follower.image.offset
             numbers.update(self._broker.replica_manager.stats())
             numbers.update(self._broker.groups.stats())
+            numbers.update(self._broker.transactions.coordinator.stats())
         if self._quorum is not None:
             numbers.update(self._quorum.stats())
         return numbers
@@ -382,6 +383,7 @@ def _build_broker(
             lifecycle=lifecycle,
             forwarder=forwarder,
             producer_ids=producer_ids,
+            note=journal.note,
         ),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.lifecycle import Lifecycle
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
@@ -17,6 +19,7 @@ from tidelog.broker.transactions.transaction_coordinator import (
 from tidelog.core.background import Background
 from tidelog.core.errors import CoordinatorNotAvailableError, InvariantError, TidelogError
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
+from tidelog.core.journal import Event
 from tidelog.core.wire_errors import raise_for
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.own_cluster import OwnCluster
@@ -54,6 +57,7 @@ def build_transactions(
     lifecycle: Lifecycle,
     forwarder: ControllerForwarder,
     producer_ids: ProducerIds,
+    note: Callable[[Event], None],
 ) -> Transactions:
     """Build the coordinator; it does nothing before its start."""
 
@@ -92,6 +96,7 @@ def build_transactions(
         loader=replica_manager.loader,
         clock=ports.clock,
         background=tasks,
+        note=note,
     )
     return Transactions(coordinator, manager=replica_manager, tasks=tasks)
 

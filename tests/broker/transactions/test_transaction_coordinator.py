@@ -13,7 +13,11 @@ from tests.broker.transactions.coordinated_ids import P0, P1
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
 from tidelog.broker.partition.partition_loader import PartitionSlice
 from tidelog.broker.partition_adder import Producer, TransactionPartition
-from tidelog.broker.transactions import marker_sender, transaction_coordinator
+from tidelog.broker.transactions import (
+    marker_sender,
+    transaction_coordinator,
+    transaction_journal,
+)
 from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.marker_sender import Marker, Place
 from tidelog.broker.transactions.transaction import State
@@ -39,6 +43,7 @@ from tidelog.core.errors import (
     TransactionCoordinatorFencedError,
     UnreachableError,
 )
+from tidelog.core.journal import Event
 from tidelog.core.system import SystemClock
 from tidelog.records.batch import parse_header
 
@@ -118,6 +123,7 @@ class Coordinated:
         self.fatal: list[BaseException] = []
         self.brokers = brokers = Brokers()
         self.background = Background(self.fatal.append)
+        self.events: list[Event] = []
         self.coordinator = TransactionCoordinator(
             config=TransactionConfig(transaction_commit_timeout_ms=300),
             ports=TransactionPorts(
@@ -132,6 +138,7 @@ class Coordinated:
             loader=brokers,  # type: ignore[arg-type]  # as above
             clock=SystemClock(),
             background=self.background,
+            note=self.events.append,
         )
         brokers.runtime = self.coordinator.runtime
 
@@ -377,6 +384,34 @@ async def test_of_a_decided_transaction_what_lacks_a_marker_is_described(
             await asyncio.sleep(0.005)
             found, _, lacking = await all_of_it.coordinator.describe("b")
     assert (found.state, lacking) == (State.PrepareCommit, [P1])
+
+
+async def test_events_wait_for_the_commit_and_are_bounded(
+    all_of_it: Coordinated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction_journal, "PENDING_MAX", 1)
+    for name in ("a", "b"):
+        await all_of_it.begun(name)
+    all_of_it.brokers.is_committing = False
+    for name in ("a", "b"):
+        with pytest.raises(RequestTimedOutError):
+            await all_of_it.coordinator.abort(name)
+    assert all_of_it.events == []
+    all_of_it.brokers.commit()
+    assert [one.cause for one in all_of_it.events] == ["a: aborted on request"]
+    assert all_of_it.coordinator.stats()["transaction_events_left_out"] == 1
+
+
+async def test_events_of_an_ended_leadership_are_dropped(all_of_it: Coordinated) -> None:
+    await all_of_it.begun()
+    all_of_it.brokers.is_committing = False
+    aborting = asyncio.create_task(all_of_it.coordinator.abort("a"))
+    await asyncio.sleep(0.01)
+    all_of_it.deposed()
+    with pytest.raises(RequestTimedOutError):
+        await aborting
+    all_of_it.brokers.commit()
+    assert all_of_it.events == []
 
 
 async def test_the_topic_is_created_at_the_first_use(all_of_it: Coordinated) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import structlog
@@ -28,6 +28,7 @@ from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.marker_sender import MarkerWriter, Place
 from tidelog.broker.transactions.transaction import PREPARED, ProducerIdNeededError, Transaction
 from tidelog.broker.transactions.transaction_config import TransactionConfig
+from tidelog.broker.transactions.transaction_journal import TransactionJournal
 from tidelog.broker.transactions.transaction_key import partition_of
 from tidelog.broker.transactions.transaction_shard import Decision, TransactionShard
 from tidelog.core.background import Background
@@ -39,6 +40,7 @@ from tidelog.core.errors import (
     TidelogError,
 )
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
+from tidelog.core.journal import Event
 
 log = structlog.get_logger(__name__)
 
@@ -90,6 +92,7 @@ class TransactionCoordinator:
         loader: PartitionLoader,
         clock: Clock,
         background: Background,
+        note: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self.config = config
         self.timed_out = 0
@@ -105,13 +108,14 @@ class TransactionCoordinator:
             now=self._now,
             background=background,
         )
+        self.journal = TransactionJournal(self.decided, note)
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
             hooks=self,
             writer=writer,
             loader=loader,
             clock=clock,
             background=background,
-            watch=self.decided,
+            watch=self.journal,
         )
         """To be added to the listeners of `__transaction_state`."""
         self._has_timers = False
@@ -120,6 +124,21 @@ class TransactionCoordinator:
         """Create the internal topic unless it exists: an id's first look-up ever does."""
         if not self._ports.partitions():
             await self._ports.create_topic()
+
+    def stats(self) -> Mapping[str, float]:
+        """Metrics: counters since the start, and current values."""
+        shards = [one.shard for one in self.runtime.active()]
+        return {
+            "transactional_ids": sum(len(one.transactions) for one in shards),
+            "transactions_open": sum(one.open_count for one in shards),
+            "transactions_lacking_markers": len(self.decided.sender),
+            "transactions_timed_out": self.timed_out,
+            "transaction_state_bytes": sum(one.state_bytes for one in shards),
+            "transaction_requests_waiting": self._waiting,
+            "transaction_partition_loads": self.runtime.loads,
+            "transaction_partitions_loading": self.runtime.loading,
+            "transaction_events_left_out": self.journal.left_out,
+        }
 
     # Requests
 
@@ -137,7 +156,8 @@ class TransactionCoordinator:
                 now=self._now(),
             )
 
-        found = await self._answer(transactional_id, decide)
+        cause = "a newer producer was initialised" if expected is None else ""
+        found = await self._answer(transactional_id, decide, cause)
         assert found is not None  # it was not refused
         return found
 
@@ -168,7 +188,7 @@ class TransactionCoordinator:
             end = shard.end_group(group, members, ids, self._now())
             return Decision(end.records, None, end.refusal)
 
-        await self._answer(group, decide)
+        await self._answer(group, decide, "aborted with its group")
 
     async def abort(self, transactional_id: str) -> Producer:
         """Abort an open transaction on an operator's request; return its producer."""
@@ -178,7 +198,7 @@ class TransactionCoordinator:
             records = shard.abort(transactional_id, ids, self._now())
             return Decision(records, one.producer, None if records else _nothing_open(one))
 
-        return await self._answer(transactional_id, decide)
+        return await self._answer(transactional_id, decide, "aborted on request")
 
     async def describe(self, transactional_id: str) -> Description:
         """Describe an id."""
@@ -212,7 +232,9 @@ class TransactionCoordinator:
         self,
         transactional_id: str,
         decide: Callable[[TransactionShard, Iterator[int]], Decision[T]],
+        cause: str = "",
     ) -> T:
+        """Decide and answer; `cause` is for the journal, empty where nothing is to be noted."""
         if self._waiting >= WAITING_MAX:
             raise ThrottlingQuotaExceededError(
                 f"{WAITING_MAX} requests wait for the transaction coordinator: try again later"
@@ -220,7 +242,8 @@ class TransactionCoordinator:
         self._waiting += 1
         try:
             hosted, decision = await self._decide(transactional_id, decide)
-            end = hosted.append(decision.records or self._proof())
+            with self.journal.because(cause):
+                end = hosted.append(decision.records or self._proof())
             await self._committed(hosted, end, is_write=bool(decision.records))
         finally:
             self._waiting -= 1
@@ -296,7 +319,9 @@ class TransactionCoordinator:
             except TidelogError as error:
                 log.info("no abort", transactional_id=name, error=str(error))
                 continue
-            if self._append_later(where, records):
+            with self.journal.because("its time was over"):
+                is_appended = self._append_later(where, records)
+            if is_appended:
                 self.timed_out += 1
                 log.info("transaction timed out", transactional_id=name)
             if number % IDS_PER_TURN == 0:

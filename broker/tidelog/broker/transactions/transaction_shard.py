@@ -267,6 +267,11 @@ class TransactionShard:
         return one
 
     @property
+    def open_count(self) -> int:
+        """Number of open transactions."""
+        return len(self._opened_ms)
+
+    @property
     def state_bytes(self) -> int:
         """Bytes of all that is kept, about as many as in its records."""
         return self._bytes.total

@@ -1,8 +1,9 @@
 """A bounded journal of the newest events, numbered; repeated refusals are merged.
 
-Refusals and events of consumer groups have rings of their own, a quarter of the journal each, so
-that any number of different ones does not evict events of leaders and ISRs. A repeated refusal, see
-`same_refusal`, increments the count of the first for a minute.
+Refusals and events of consumer groups have rings of their own, a quarter of the journal each, and
+those of transactions an eighth, so that any number of different ones does not evict events of
+leaders and ISRs. A repeated refusal, see `same_refusal`, increments the count of the first for a
+minute.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -19,7 +20,7 @@ from tidelog.core.journal import Event, Kind
 
 REPEAT_MS_MAX = 60_000
 _SHARE = 4
-"""Refusals, and events of groups, take at most one part of so many."""
+"""Refusals, and events of groups, take at most one part of so many, those of transactions half."""
 _ENTRY_BYTES = 500
 """Approximate memory of an entry without its texts."""
 
@@ -42,7 +43,11 @@ class Journal:
         self.next_sequence = first_sequence
         size, size_bytes = max(1, size_max // _SHARE), bytes_max // _SHARE
         self._refusals, self._groups = _Ring(size, size_bytes), _Ring(size, size_bytes)
-        self._events = _Ring(max(1, size_max - 2 * size), bytes_max - 2 * size_bytes)
+        few, few_bytes = max(1, size // 2), size_bytes // 2
+        self._transactions = _Ring(few, few_bytes)
+        self._events = _Ring(
+            max(1, size_max - 2 * size - few), bytes_max - 2 * size_bytes - few_bytes
+        )
         self._repeating: dict[tuple[object, ...], int] = {}
 
     def __len__(self) -> int:
@@ -55,14 +60,18 @@ class Journal:
 
     @property
     def _rings(self) -> tuple[_Ring, ...]:
-        return self._events, self._refusals, self._groups
+        return self._events, self._refusals, self._groups, self._transactions
+
+    def _ring_of(self, kind: Kind) -> _Ring:
+        if kind == Kind.TRANSACTION:
+            return self._transactions
+        return self._groups if kind == Kind.GROUP else self._events
 
     def note(self, event: Event, time_ms: int) -> None:
         """Add an event that happened at `time_ms`."""
         event = event.within_bounds()
         if event.kind != Kind.REFUSAL:
-            ring = self._groups if event.kind == Kind.GROUP else self._events
-            ring.add(self._entry(event, time_ms))
+            self._ring_of(event.kind).add(self._entry(event, time_ms))
             return
         key = same_refusal(event)
         known = self._refusals.entries.get(self._repeating.get(key, -1))
