@@ -374,3 +374,39 @@ async def test_who_deletes_records_of_an_open_transaction_moves_readers_to_the_s
     writer.end(log, is_commit=True)
     commit(log)
     assert log.last_stable_offset == 4
+
+
+# A coordinator that writes for a producer
+
+
+def write_for(log: PartitionLog, value: bytes, *, epoch: int) -> int:
+    sent = transactional(value, producer=Producer(7, epoch, 0))
+    result = log.append_as_leader(
+        sent, leader_epoch=max(0, log.latest_epoch), transactional=True, numbered=False
+    )
+    assert not result.is_duplicate
+    return result.base_offset
+
+
+async def test_a_coordinator_numbers_nothing_and_none_of_its_batches_is_a_duplicate(
+    open_log: OpenLog,
+) -> None:
+    log = await open_log()
+    assert [write_for(log, b"same", epoch=0) for _ in range(7)] == list(range(7))
+    assert log.is_in_transaction(7, 0)
+    mark(log, epoch=1)
+    assert write_for(log, b"next", epoch=1) == 8
+
+
+async def test_the_epoch_of_a_producer_is_checked_when_a_coordinator_writes_for_it(
+    open_log: OpenLog,
+) -> None:
+    log = await open_log()
+    write_for(log, b"a", epoch=0)
+    mark(log, epoch=1)
+    with pytest.raises(InvalidProducerEpochError):
+        write_for(log, b"late", epoch=0)
+    write_for(log, b"b", epoch=1)
+    with pytest.raises(InvalidRecordError):
+        write_for(log, b"its marker is lost", epoch=2)
+    assert log.log_end_offset == 3

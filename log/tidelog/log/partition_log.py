@@ -198,11 +198,12 @@ class PartitionLog:
         leader_epoch: int,
         seen: Seen = UNSEEN,
         transactional: bool = False,
+        numbered: bool = True,
     ) -> AppendResult:
         """Validate a producer's batches, assign offsets and epoch, append them; all or nothing.
 
-        `transactional`: the coordinator has this partition in the producer's transaction, so a
-        marker will come, whatever happens; without that a transactional batch is refused.
+        `transactional`: the coordinator has this partition in the producer's transaction: its end
+        has a marker; else such a batch is refused. `numbered` False: its sequences tell nothing.
         A batch that an idempotent producer has sent before is not appended again: `AppendResult`.
         Raises as `validate_produced` (there: `seen`) and `ProducerStates.check`; `StorageError`
         when the disk refused: the log is out of service until it is reopened, and nothing was
@@ -213,7 +214,7 @@ class PartitionLog:
         batches = validate_produced(
             records, config=config, now_ms=now_ms, seen=seen, transactional=transactional
         )
-        if (duplicate := self.producers.check(batches[0][0])) is not None:
+        if (duplicate := self.producers.check(batches[0][0], numbered=numbered)) is not None:
             is_append_time = config.message_timestamp_type == LOG_APPEND_TIME
             time_ms = duplicate.timestamp_ms if is_append_time else None
             ends = (duplicate.base_offset, duplicate.last_offset, self.log_end_offset)

@@ -24,9 +24,10 @@ what is late. So a transactional batch of an unknown producer begins at sequence
     an older epoch             any                            InvalidProducerEpochError
     an older coordinator       any                            TransactionCoordinatorFencedError
 
-Sequences count records and wrap from 2**31 - 1 to 0. Markers have none. Never appends: the checks
-change nothing, `update` records an appended batch. Facts: Kafka's ProducerStateManager,
-ProducerAppendInfo and ProducerStateEntry.
+Sequences count records and wrap from 2**31 - 1 to 0. Markers have none. A coordinator that writes
+for a producer does not know its sequences: each of its batches begins at 0, and none is a duplicate
+(Kafka's AppendOrigin.COORDINATOR). Never appends: the checks change nothing, `update` records an
+appended batch. Facts: Kafka's ProducerStateManager, ProducerAppendInfo and ProducerStateEntry.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -179,9 +180,10 @@ class ProducerStates:
         producer = self._producers.get(producer_id)
         return None if producer is None else producer.marker_offset
 
-    def check(self, header: BatchHeader) -> BatchMetadata | None:
+    def check(self, header: BatchHeader, *, numbered: bool = True) -> BatchMetadata | None:
         """Check a batch. None: append it, then call `update`. Else: the batch it duplicates.
 
+        `numbered` False: its sequences tell nothing, a coordinator wrote it for the producer.
         Raises the errors of the module's table; `InvalidRecordError` for a batch with a producer id
         but no epoch or sequence, or outside the producer's open transaction; `KafkaError`
         (retriable) where too many transactions are open. A leader checks one batch at a time.
@@ -195,7 +197,7 @@ class ProducerStates:
             return None
         if header.producer_epoch < 0 or header.base_sequence < 0:
             raise InvalidRecordError(f"{_name(header)} lacks its epoch or its sequence")
-        if producer is not None:
+        if producer is not None and numbered:
             duplicate = _check_sequence(producer, header)
             if duplicate is not None:
                 return duplicate
