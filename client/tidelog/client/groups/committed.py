@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tidelog.client.errors import (
     CommitFailedError,
     TidelogError,
+    UnstableOffsetCommitError,
     error_from_wire,
 )
 from tidelog.client.groups.coordinator_calls import CoordinatorCalls
@@ -268,10 +269,26 @@ class CommittedOffsets:
     async def _fetch(
         self, request: OffsetFetchRequest, *, timeout_ms: int
     ) -> list[Found | TidelogError]:
-        response = await self._calls.call(OFFSET_FETCH, lambda: request, timeout_ms=timeout_ms)
-        if response.error.code != common_pb2.NONE:
-            raise error_from_wire(response.error)
-        return [_found(topic, one) for topic in response.topics for one in topic.partitions]
+        """Ask for offsets that no open transaction may change; wait for the end of those (KIP-447).
+
+        Who began to read below a transaction's offsets would read twice what it has processed.
+        """
+        request.require_stable = True
+        clock, failures = self._calls.routing.clock, 0
+        deadline_ms = clock.monotonic_ms() + timeout_ms
+        while True:
+            left_ms = max(1, deadline_ms - clock.monotonic_ms())
+            response = await self._calls.call(OFFSET_FETCH, lambda: request, timeout_ms=left_ms)
+            if response.error.code != common_pb2.NONE:
+                raise error_from_wire(response.error)
+            found = [_found(topic, one) for topic in response.topics for one in topic.partitions]
+            unstable = next(
+                (one for one in found if isinstance(one, UnstableOffsetCommitError)), None
+            )
+            if unstable is None:
+                return found
+            failures += 1
+            await self._calls.pause(unstable, failures, deadline_ms)
 
 
 def _found(

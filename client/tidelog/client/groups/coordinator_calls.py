@@ -27,6 +27,7 @@ RETRIED = frozenset(
         common_pb2.REQUEST_TIMED_OUT,
         common_pb2.THROTTLING_QUOTA_EXCEEDED,
         common_pb2.BROKER_NOT_AVAILABLE,
+        common_pb2.UNSTABLE_OFFSET_COMMIT,
     }
 )
 """Codes after which the same request may succeed."""
