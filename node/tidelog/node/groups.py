@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping
 from tidelog.broker.controller_link.lifecycle import Lifecycle
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.assignors.interface import Assignor
-from tidelog.broker.coordinator.group_coordinator import (
-    ControllersView,
-    GroupCoordinator,
-    GroupObservers,
-)
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import ANSWERS_TIMEOUT_MS, GroupLag
+from tidelog.broker.coordinator.group_ports import ControllersView, GroupObservers
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.env import Clock, Random
 from tidelog.core.errors import BrokerNotAvailableError, InvalidConfigError

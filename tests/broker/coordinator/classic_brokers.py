@@ -23,13 +23,10 @@ from tidelog.broker.coordinator.classic_messages import (
 )
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.broker.coordinator.group_coordinator import (
-    ControllersView,
-    GroupCoordinator,
-    GroupObservers,
-)
+from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import GroupLag
+from tidelog.broker.coordinator.group_ports import ControllersView, GroupObservers
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.runtime import Hosted
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd

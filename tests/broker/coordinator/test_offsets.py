@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode, encode
+from tidelog.broker.coordinator.offset_retention import Retention
 from tidelog.broker.coordinator.offsets import (
     NOTHING_COMMITTED,
     CommittedOffset,
     CommittedOffsets,
     Decision,
-    Retention,
     TopicPartition,
 )
 from tidelog.broker.coordinator.subscribed_topics import digest_of

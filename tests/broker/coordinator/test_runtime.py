@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
-from tidelog.broker.coordinator.runtime import (
-    BATCH_BYTES,
-    LOAD_BACKOFF_S,
-    RECORDS_PER_TURN,
-    CoordinatorRuntime,
-    Hosted,
-    Status,
-)
+from tidelog.broker.coordinator.record_batches import BATCH_BYTES, encode_batches
+from tidelog.broker.coordinator.runtime import LOAD_BACKOFF_S, CoordinatorRuntime, Hosted, Status
+from tidelog.broker.coordinator.slice_replay import RECORDS_PER_TURN
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
 from tidelog.broker.partition.partition_loader import PartitionSlice
+from tidelog.broker.partition.partition_writer import AppendedMarker
+from tidelog.broker.partition_adder import Producer
 from tidelog.core.background import Background
 from tidelog.core.errors import (
     CoordinatorLoadInProgressError,
@@ -33,10 +30,12 @@ from tidelog.core.errors import (
     UnknownServerError,
 )
 from tidelog.core.system import SystemClock
-from tidelog.records.batch import parse_header
+from tidelog.records.batch import TRANSACTIONAL_FLAG, parse_header
+from tidelog.records.records import ControlMarker, encode_marker
 from tidelog.v1.coordinator_records_pb2 import CoordinatorKey, OffsetCommitKey, OffsetCommitValue
 
 pytestmark = pytest.mark.asyncio
+OF_PRODUCER = {"producer_id": 5, "producer_epoch": 1, "timestamp_ms": 1}
 LED = Leadership("__consumer_offsets", b"i" * 16, 0, 5)
 
 
@@ -51,6 +50,8 @@ class Seen:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
+        self.decided: list[tuple[int, int | bool]] = []
+        """Of transactions: producer ids, with numbers of their records and with outcomes."""
         self.metadata: list[str | None] = []
         """None: a tombstone."""
 
@@ -58,6 +59,16 @@ class Seen:
         self.numbers.append(record.key.offset_commit.partition)
         value = record.value
         self.metadata.append(value.metadata if isinstance(value, OffsetCommitValue) else None)
+
+    def replay_pending(self, record: CoordinatorRecord, producer_id: int) -> None:
+        self.decided.append((producer_id, record.key.offset_commit.partition))
+
+    def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
+        self.decided.append((producer_id, is_commit))
+
+    def pending_of(self, producer_id: int) -> list[CoordinatorRecord]:
+        del producer_id
+        return []
 
 
 class Log:
@@ -84,12 +95,17 @@ class Log:
 
         return Written()
 
-    async def slices(self, leadership: Leadership, until: object) -> AsyncIterator[PartitionSlice]:
+    append_for_producer = append
+
+    async def slices(
+        self, leadership: Leadership, until: object, *, start: int = 0
+    ) -> AsyncIterator[PartitionSlice]:
         del leadership, until
         offset = 0
         for batch in list(self.batches):
             end = offset + parse_header(batch).records_count
-            yield PartitionSlice(0, end, batch)
+            if offset >= start:
+                yield PartitionSlice(0, end, batch)
             offset = end
             await asyncio.sleep(0)
         if self.unreadable:
@@ -346,3 +362,38 @@ async def test_a_leadership_that_ends_during_the_load_leaves_nothing(
     await asyncio.sleep(0.01)
     assert (coordinators.runtime.loading, coordinators.runtime.loads) == (0, 0)
     assert coordinators.fatal == []
+
+
+# Transactions
+
+
+async def test_markers_are_applied_in_the_order_of_the_log_also_while_it_is_loaded() -> None:
+    on = Coordinators()
+    for number in range(3):
+        on.log.batches += encode_batches([record(number)], 1, Producer(5, 0))
+    on.runtime.on_election(LED)
+    hosted = on.runtime._hosted[0]
+    for _ in range(6):
+        await asyncio.sleep(0)
+    assert hosted.status is Status.LOADING
+    assert 0 < hosted.end_offset <= 3
+    on.log.batches.append(marker := encode_marker(ControlMarker(True, 0), **OF_PRODUCER))
+    on.runtime.on_marker_appended(LED, AppendedMarker(5, True, 3))
+    await on.loaded()
+    assert hosted.shard.decided == [(5, 0), (5, 1), (5, 2), (5, True)]
+    on.log.end_offset = 4
+    hosted.append([record(9)], producer=Producer(6, 0))
+    on.runtime.on_marker_appended(LED, AppendedMarker(6, False, 5))
+    assert hosted.shard.decided[4:] == [(6, 9), (6, False)]
+    assert hosted.end_offset == 6
+    on.runtime.on_marker_appended(LED._replace(leader_epoch=4), AppendedMarker(6, False, 7))
+    assert hosted.end_offset == 6, marker
+
+
+async def test_a_batch_of_a_transaction_has_its_producer_and_begins_at_sequence_0() -> None:
+    first, second = encode_batches([record(1, "x" * BATCH_BYTES), record(2)], 1, Producer(5, 3))
+    for batch in (first, second):
+        header = parse_header(batch)
+        assert header.attributes & TRANSACTIONAL_FLAG
+        assert (header.producer_id, header.producer_epoch, header.base_sequence) == (5, 3, 0)
+    assert not parse_header(encode_batches([record(1)], 1)[0]).attributes & TRANSACTIONAL_FLAG

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from tests.broker.transactions.coordinated_ids import CoordinatedIds, refusal
 
-from tidelog.broker.coordinator.runtime import BATCH_BYTES, _batches
+from tidelog.broker.coordinator.record_batches import BATCH_BYTES, encode_batches
 from tidelog.broker.partition_adder import Producer, Topic, TransactionPartition
 from tidelog.broker.transactions import end_transactions
 from tidelog.broker.transactions.transaction import EPOCH_LAST, State, Transaction
@@ -148,6 +148,6 @@ def test_members_that_do_not_fit_one_batch_are_refused_and_all_that_fit_are_in_o
     assert len(ids.log) == records
     fitting = members[:15]
     ids.end_group("g", *fitting)
-    first = _batches(ids.log[records:], 0)[0]
-    assert len(_batches(ids.log[records : records + 15], 0)) == 1
+    first = encode_batches(ids.log[records:], 0)[0]
+    assert len(encode_batches(ids.log[records : records + 15], 0)) == 1
     assert len(first) < BATCH_BYTES

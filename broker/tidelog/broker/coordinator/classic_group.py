@@ -309,6 +309,18 @@ class ClassicGroup:
                 "ask for it by SyncGroup, then commit"
             )
 
+    def check_transactional_commit(
+        self, member_id: str, instance_id: str | None, generation: int
+    ) -> None:
+        """Raise `KafkaError` unless offsets may be committed in a transaction under this name.
+
+        As in Kafka also by nobody, and by a member that has not asked for its assignment yet: what
+        it read in the generation before has no other owner until it does.
+        """
+        if generation < 0 and (self.state is State.EMPTY or (not member_id and not instance_id)):
+            return
+        self.check_generation(self.require(member_id, instance_id), generation)
+
     @property
     def is_of_consumers(self) -> bool:
         """True if the members' metadata are subscriptions of Kafka's consumers."""

@@ -59,6 +59,12 @@ class LiveClassicGroup:
         self.state.check_commit(committer.member_id, committer.instance_id, committer.epoch)
         self.requests.note_commit(committer.member_id, now)
 
+    def check_transactional_commit(self, committer: Committer) -> None:
+        """See `Membership`."""
+        self.state.check_transactional_commit(
+            committer.member_id, committer.instance_id, committer.epoch
+        )
+
     def check_fetch(self, committer: Committer) -> None:
         """See `Membership`: as in Kafka anybody may read, by whatever name."""
 

@@ -61,6 +61,12 @@ class Membership(Protocol):
     def check_commit(self, committer: Committer, now: Moment) -> None:
         """Raise `KafkaError` unless the sender may commit now."""
 
+    def check_transactional_commit(self, committer: Committer) -> None:
+        """Raise `KafkaError` unless the sender may commit in a transaction (KIP-447).
+
+        Nobody may always: the transactional id alone fences producers that name no member.
+        """
+
     def check_fetch(self, committer: Committer) -> None:
         """Raise `KafkaError` unless the sender, which names itself, may read."""
 

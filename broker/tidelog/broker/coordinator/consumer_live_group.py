@@ -107,6 +107,11 @@ class LiveGroup:
                 "one came before"
             )
 
+    def check_transactional_commit(self, committer: Committer) -> None:
+        """See `Membership`."""
+        if not committer.is_nobody or committer.instance_id is not None:
+            self._check_member(committer)
+
     def check_fetch(self, committer: Committer) -> None:
         """See `Membership`."""
         self._check_member(committer)

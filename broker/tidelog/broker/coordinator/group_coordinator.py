@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import structlog
@@ -27,23 +27,27 @@ from tidelog.broker.coordinator.coordinator_records import (
 )
 from tidelog.broker.coordinator.group_assignments import GroupAssignments
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_key import check_group_id, partition_of
-from tidelog.broker.coordinator.group_lag import GroupLag
 from tidelog.broker.coordinator.group_metrics import GroupMetrics
+from tidelog.broker.coordinator.group_ports import ControllersView, GroupObservers
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.image_topics import ImageTopics
+from tidelog.broker.coordinator.known_epochs import know_epochs
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import (
-    CommittedOffset,
     OffsetResult,
     TopicPartition,
-    is_ahead,
 )
 from tidelog.broker.coordinator.ordered_heartbeats import answered, is_late, numbered
 from tidelog.broker.coordinator.pattern_matching import PatternMatching
-from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
+from tidelog.broker.coordinator.runtime import CoordinatorRuntime
+from tidelog.broker.coordinator.transactional_commits import (
+    PARTITIONS_PER_SLICE,
+    HostedGroups,
+    Offsets,
+    TransactionalCommits,
+)
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.background import Background
@@ -56,7 +60,6 @@ from tidelog.core.errors import (
     UnknownMemberIdError,
 )
 from tidelog.core.internal_topics import OFFSETS_TOPIC
-from tidelog.metadata.image import MetadataImage
 
 log = structlog.get_logger(__name__)
 
@@ -64,29 +67,8 @@ TICK_S = 0.25
 """Interval of looks at sessions and topics."""
 GROUPS_PER_TURN = 20
 """Groups that are looked at before other work has the loop."""
-PARTITIONS_PER_SLICE = 500
-"""Offsets of a request that are decided before other work has the loop."""
 
 T = TypeVar("T")
-Offsets: TypeAlias = Sequence[tuple[TopicPartition, CommittedOffset]]
-HostedGroups: TypeAlias = Hosted[GroupShard]
-
-
-class GroupObservers(NamedTuple):
-    """Parts that look at groups and decide nothing."""
-
-    journal: GroupJournal
-    lag: GroupLag
-
-
-class ControllersView(NamedTuple):
-    """Knowledge of the controllers, as of this broker."""
-
-    image: Callable[[], MetadataImage]
-    has_session: Callable[[], bool]
-    """True while they surely have not given this broker up."""
-    known_as_of_ms: Callable[[], int | None]
-    """See `Lifecycle`."""
 
 
 class GroupCoordinator:
@@ -140,6 +122,14 @@ class GroupCoordinator:
             random=random,
         )
         """Members of the classic protocol: join, sync, heartbeat, leave."""
+        self.transactional = TransactionalCommits(
+            find=self._find,
+            know_epochs=self._know_epochs,
+            committed=self._committed,
+            writer=replica_manager.writer,
+            now=self._now,
+            timeout_ms=config.offsets_commit_timeout_ms,
+        )
         self._assignments = GroupAssignments(
             self.streams, committed=self._committed, clock=clock, background=self._background
         )
@@ -148,6 +138,7 @@ class GroupCoordinator:
     def start(self) -> None:
         """Begin to follow the leaderships of the internal topic."""
         self._replica_manager.listeners.add(self.runtime, topic=OFFSETS_TOPIC)
+        self._replica_manager.writer.watch_markers(OFFSETS_TOPIC, self.runtime.on_marker_appended)
 
     async def stop(self) -> None:
         """End all tasks; calls that wait end by their own limits."""
@@ -260,36 +251,45 @@ class GroupCoordinator:
         return results
 
     async def _know_epochs(self, offsets: Offsets) -> None:
-        """Wait for leader epochs that this broker has not heard of, unless nobody has.
-
-        A member's leader may be newer than this broker's metadata.
-        """
-        ahead = [one for one in offsets if is_ahead(*one, self._topics)]
-        if ahead:
-            await self._catch_up.wait(
-                lambda: not any(is_ahead(*one, self._topics) for one in ahead),
-                since_ms=self._clock.monotonic_ms(),
-                timeout_ms=self.config.offsets_commit_timeout_ms,
-            )
+        await know_epochs(
+            offsets,
+            self._topics,
+            self._catch_up,
+            since_ms=self._clock.monotonic_ms(),
+            timeout_ms=self.config.offsets_commit_timeout_ms,
+        )
 
     async def fetch(
-        self, group_id: str, committer: Committer, partitions: Sequence[TopicPartition]
+        self,
+        group_id: str,
+        committer: Committer,
+        partitions: Sequence[TopicPartition],
+        *,
+        stable: bool = False,
     ) -> list[OffsetResult]:
-        """Read committed offsets of partitions."""
+        """Read committed offsets; `stable`: none that an open transaction may change."""
         hosted = self._find(group_id)
         results: list[OffsetResult] = []
         for first in range(0, len(partitions) or 1, PARTITIONS_PER_SLICE):
             part = partitions[first : first + PARTITIONS_PER_SLICE]
-            results += hosted.shard.fetch(group_id, committer, part)
+            results += hosted.shard.fetch(group_id, committer, part, require_stable=stable)
             await asyncio.sleep(0)
         return await self._read(hosted, results)
 
     async def fetch_all(
-        self, group_id: str, committer: Committer, after: tuple[str, int], limit: int
+        self,
+        group_id: str,
+        committer: Committer,
+        after: tuple[str, int],
+        limit: int,
+        *,
+        stable: bool = False,
     ) -> list[OffsetResult]:
         """Read the next `limit` committed offsets of existing topics, in order."""
         hosted = self._find(group_id)
-        results = hosted.shard.fetch_all(group_id, committer, after=after, limit=limit)
+        results = hosted.shard.fetch_all(
+            group_id, committer, after=after, limit=limit, require_stable=stable
+        )
         return await self._read(hosted, results)
 
     async def delete_offsets(
@@ -377,7 +377,7 @@ class GroupCoordinator:
             if number % GROUPS_PER_TURN == 0 or (live is not None and live.state.patterns):
                 await asyncio.sleep(0)
         if have_topics_changed:
-            for group_id in hosted.shard.offsets.groups:
+            for group_id in hosted.shard.committing_ids:
                 with self.journal.because("the topics of its offsets were deleted"):
                     self._append_later(hosted, hosted.shard.forget_topics(group_id))
                 await asyncio.sleep(0)

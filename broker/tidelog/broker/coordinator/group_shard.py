@@ -33,12 +33,13 @@ from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_key import check_group_id
 from tidelog.broker.coordinator.moment import Moment
+from tidelog.broker.coordinator.offset_records import offset_key
+from tidelog.broker.coordinator.offset_retention import Retention
 from tidelog.broker.coordinator.offsets import (
     CommittedOffset,
     CommittedOffsets,
     Decision,
     OffsetResult,
-    Retention,
     TopicPartition,
     Topics,
 )
@@ -102,6 +103,23 @@ class GroupShard:
             self._replay_classic(record)
         if kind in ("group", "member", "classic_group"):
             self._count_bytes(getattr(record.key, kind).group_id)
+
+    def replay_pending(self, record: CoordinatorRecord, producer_id: int) -> None:
+        """Apply a record of a producer's transaction: offsets alone are written so."""
+        value = record.value
+        if isinstance(value, OffsetCommitValue):
+            self.offsets.replay_pending(record.key.offset_commit, value, producer_id)
+
+    def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
+        """Apply the end of a producer's transaction."""
+        self.offsets.replay_end(producer_id, is_commit=is_commit)
+
+    def pending_of(self, producer_id: int) -> list[CoordinatorRecord]:
+        """Records that the end of a producer's transaction decides."""
+        return [
+            CoordinatorRecord(offset_key(one.group_id, *one.held), one.value)
+            for one in self.offsets.pending.of_producer(producer_id)
+        ]
 
     @property
     def state_bytes(self) -> int:
@@ -219,7 +237,8 @@ class GroupShard:
 
     def _check_room(self, group_id: str) -> None:
         limit = self._config.groups_max
-        count = max(self.group_count, self.offsets.group_count)
+        # Of pending offsets groups become.
+        count = max(self.group_count, self.offsets.group_count + self.offsets.pending.group_count)
         if count >= limit and not self.exists(group_id):
             raise GroupMaxSizeReachedError(
                 f"the coordinator of group {group_id!r} has {limit} groups, its maximum: "
@@ -253,39 +272,71 @@ class GroupShard:
         committer: Committer,
         offsets: Iterable[tuple[TopicPartition, CommittedOffset]],
         now: Moment,
+        *,
+        producer_id: int | None = None,
     ) -> Decision:
-        """Commit offsets. Raises `KafkaError` when the whole request is refused."""
-        check_group_id(group_id)
-        group = self.group(group_id)
-        if group is not None:
-            group.check_commit(committer, now)
-        elif not committer.is_nobody:
-            raise unknown_member(group_id, committer)
-        if not self.exists(group_id):
+        """Commit offsets. Raises `KafkaError` when the whole request is refused.
+
+        `producer_id`: in the open transaction of this producer; the sender is checked for that.
+        """
+        group = self.check_committer(
+            group_id, committer, now, is_transactional=producer_id is not None
+        )
+        if not self.exists(group_id) and not self.offsets.pending.has_group(group_id):
             self._check_room(group_id)
+        # Nobody commits among members in a transaction alone, whose producer answers for it.
+        has_owners = group is not None and (producer_id is None or not committer.is_nobody)
         return self.offsets.commit(
             group_id,
             offsets,
             self.topics,
             now.wall_ms,
-            check=None if group is None else group.owner_check(committer.member_id),
+            check=group.owner_check(committer.member_id) if group and has_owners else None,
             offsets_max=self._config.group_offsets_max,
             bytes_max=self._config.group_partition_state_bytes - self._bytes.total,
+            producer_id=producer_id,
         )
 
+    def check_committer(
+        self, group_id: str, committer: Committer, now: Moment, *, is_transactional: bool
+    ) -> LiveGroup | LiveClassicGroup | None:
+        """Find the group of who commits. Raises `KafkaError` unless it may."""
+        check_group_id(group_id)
+        group = self.group(group_id)
+        if group is not None and is_transactional:
+            group.check_transactional_commit(committer)
+        elif group is not None:
+            group.check_commit(committer, now)
+        elif not committer.is_nobody:
+            raise unknown_member(group_id, committer)
+        return group
+
     def fetch(
-        self, group_id: str, committer: Committer, partitions: Iterable[TopicPartition]
+        self,
+        group_id: str,
+        committer: Committer,
+        partitions: Iterable[TopicPartition],
+        *,
+        require_stable: bool = False,
     ) -> list[OffsetResult]:
         """Read committed offsets of partitions. Raises as `commit`, for one that names itself."""
         self._check_reader(group_id, committer)
-        return self.offsets.fetch(group_id, partitions, self.topics)
+        return self.offsets.fetch(group_id, partitions, self.topics, require_stable=require_stable)
 
     def fetch_all(
-        self, group_id: str, committer: Committer, *, after: tuple[str, int], limit: int
+        self,
+        group_id: str,
+        committer: Committer,
+        *,
+        after: tuple[str, int],
+        limit: int,
+        require_stable: bool = False,
     ) -> list[OffsetResult]:
         """Read the next `limit` committed offsets, in order. Raises as `fetch`."""
         self._check_reader(group_id, committer)
-        return self.offsets.fetch_all(group_id, self.topics, after=after, limit=limit)
+        return self.offsets.fetch_all(
+            group_id, self.topics, after=after, limit=limit, require_stable=require_stable
+        )
 
     def delete_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition], *, may_be_gone: bool = False
@@ -324,6 +375,10 @@ class GroupShard:
             raise NonEmptyGroupError(
                 f"group {group_id!r} has {group.member_count} members: stop them first"
             )
+        if self.offsets.pending.has_group(group_id):
+            raise NonEmptyGroupError(
+                f"an open transaction has offsets of group {group_id!r}: end it first"
+            )
         # The group's record goes last: what is left of half a deletion can be deleted again.
         records = self.offsets.delete_group(group_id, limit)
         if group is not None and len(records) == self.offsets.count(group_id):
@@ -341,6 +396,7 @@ class GroupShard:
         )
         records = self.offsets.expire(group_id, retention, now.wall_ms)
         is_bare = len(records) == self.offsets.count(group_id)
+        is_bare = is_bare and not self.offsets.pending.has_group(group_id)
         if group is not None and empty_since_ms is not None and is_bare:
             is_old = now.wall_ms - empty_since_ms >= self._config.retention_ms
             records += group.delete() if is_old else []
@@ -375,6 +431,11 @@ class GroupShard:
     def exists(self, group_id: str) -> bool:
         """True for a group with a state or with offsets."""
         return self.group(group_id) is not None or self.offsets.has_offsets(group_id)
+
+    @property
+    def committing_ids(self) -> list[str]:
+        """Ids of groups with offsets, pending ones too, in order."""
+        return sorted({*self.offsets.groups, *self.offsets.pending.groups})
 
     def _check_exists(self, group_id: str) -> None:
         check_group_id(group_id)

@@ -1,8 +1,11 @@
 """Committed offsets of the groups of one partition of `__consumer_offsets`: the core.
 
     commit, delete, expire, forget_topics    decide: records to append, and results per partition
-    replay                                   changes the state; nothing else does
+    replay, replay_pending, replay_end       change the state; nothing else does
     fetch, fetch_all                         read what was replayed
+
+What transactions commit is pending until their markers (`pending_offsets`); nothing shows it but a
+stable fetch, which is refused.
 
 Whether the caller may commit (member, epoch, generation) is the group's to say, before. An offset
 belongs to an incarnation of a topic: one of a deleted topic does not apply to a later one of its
@@ -16,27 +19,38 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.offset_records import offset_key, offset_tombstone
+from tidelog.broker.coordinator.offset_refusals import (
+    check_bytes,
+    check_pending,
+    check_room,
+    unstable,
+)
+from tidelog.broker.coordinator.offset_retention import AS_CONFIGURED, Retention
+from tidelog.broker.coordinator.pending_offsets import (
+    PENDING_MAX,
+    Held,
+    PendingOffset,
+    PendingOffsets,
+    pending_bytes,
+)
 from tidelog.core.errors import (
     GroupSubscribedToTopicError,
     InconsistentTopicIdError,
-    InvalidCommitOffsetSizeError,
     InvalidRequestError,
     KafkaError,
     OffsetMetadataTooLargeError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
-from tidelog.v1.coordinator_records_pb2 import CoordinatorKey, OffsetCommitKey, OffsetCommitValue
+from tidelog.v1.coordinator_records_pb2 import OffsetCommitKey, OffsetCommitValue
 
 NO_OFFSET = -1
 NO_EPOCH = -1
-AS_CONFIGURED = -1
-"""Retention of an offset whose client asked for none: offsets.retention.minutes."""
 SHOWN_CHARACTERS = 249
 """Characters of a topic's name that an error repeats: no topic has more."""
 OFFSET_BYTES = 80
@@ -110,25 +124,19 @@ class Topics(Protocol):
         """Another object when any answer may be another one; compare by `is`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """Expiry of a group's offsets (KIP-211)."""
-
-    retention_ms: int
-    subscribed: Container[str] = ()
-    """Topics that the group's members read: their offsets do not expire."""
-    empty_since_ms: int | None = None
-    """Time since which the group has no members; None: it has some, or never had one."""
-
-
 class CommittedOffsets:
     """Committed offsets of the groups of one partition of the internal topic."""
 
     def __init__(self, *, metadata_bytes_max: int) -> None:
         self._metadata_bytes_max = metadata_bytes_max
-        self._by_group: dict[str, dict[tuple[bytes, int], tuple[str, CommittedOffset]]] = {}
-        self.state_bytes = 0
+        self._by_group: dict[str, dict[Held, tuple[str, CommittedOffset]]] = {}
+        self.pending = PendingOffsets()
+        self._committed_bytes = 0
+
+    @property
+    def state_bytes(self) -> int:
         """Bytes of all offsets, about as many as in their records."""
+        return self._committed_bytes + self.pending.state_bytes
 
     # Decide
 
@@ -142,14 +150,17 @@ class CommittedOffsets:
         check: Callable[[TopicPartition], None] | None = None,
         offsets_max: int = _MAX_I64,
         bytes_max: int = _MAX_I64,
+        producer_id: int | None = None,
+        pending_max: int = PENDING_MAX,
     ) -> Decision:
         """Commit each valid offset; the others get an error each and stop nobody.
 
-        `check` raises `KafkaError` for a partition that the sender may not commit.
+        `check` raises `KafkaError` for a partition that the sender may not commit. `producer_id`:
+        in this producer's open transaction.
         """
         decision = Decision([], [])
         held = self._by_group.get(group_id, {})
-        room = offsets_max - len(held)
+        room = offsets_max - len(held) - self.pending.count_beyond(group_id, held)
         resolver = Resolver(topics)
         bytes_room = bytes_max - self.state_bytes
         for asked, committed in offsets:
@@ -160,15 +171,21 @@ class CommittedOffsets:
                     raise _no_such_epoch(found, committed, topics)
                 if check is not None:
                     check(found)
-                before = held.get((found.topic_id, found.partition))
-                if before is None:
-                    _check_room(group_id, room, offsets_max)
+                key = (found.topic_id, found.partition)
+                before = held.get(key)
+                is_new = before is None and not self.pending.has(group_id, key)
+                if is_new:
+                    check_room(group_id, room, offsets_max)
+                if producer_id is not None:
+                    check_pending(group_id, len(self.pending) + len(decision.records), pending_max)
+                    growth = pending_bytes(group_id, found.topic, committed.metadata)
+                elif before is None:
                     growth = _bytes_of(group_id, found.topic, committed.metadata)
                 else:
                     growth = len(committed.metadata) - len(before[1].metadata)
                 if growth > 0:
-                    _check_bytes(group_id, growth, bytes_room)
-                room -= before is None
+                    check_bytes(group_id, growth, bytes_room)
+                room -= is_new
                 bytes_room -= growth
             except KafkaError as error:
                 decision.results.append(OffsetResult(asked, error=error))
@@ -214,7 +231,7 @@ class CommittedOffsets:
             except KafkaError as error:
                 decision.results.append(OffsetResult(asked, error=error))
                 continue
-            decision.records.append(_tombstone(group_id, found.topic_id, found.partition))
+            decision.records.append(offset_tombstone(group_id, found.topic_id, found.partition))
             decision.results.append(OffsetResult(found))
         return decision
 
@@ -239,37 +256,60 @@ class CommittedOffsets:
     def delete_group(self, group_id: str, limit: int | None = None) -> list[CoordinatorRecord]:
         """Delete the group's offsets, at most `limit` of them."""
         some = islice(self._by_group.get(group_id, {}), limit)
-        return [_tombstone(group_id, *held) for held in some]
+        return [offset_tombstone(group_id, *held) for held in some]
 
     def expire(self, group_id: str, retention: Retention, now_ms: int) -> list[CoordinatorRecord]:
         """Delete offsets that are older than their retention.
 
         Their age counts from the commit, and not before the group lost its last member; for those
-        that were committed with a retention of their own, from the commit alone, as in Kafka.
+        that were committed with a retention of their own, from the commit alone, as in Kafka. One
+        that a transaction is about to replace stays, as there.
         """
         return [
-            _tombstone(group_id, *held)
+            offset_tombstone(group_id, *held)
             for held, (topic, committed) in self._by_group.get(group_id, {}).items()
-            if topic not in retention.subscribed and _has_expired(committed, retention, now_ms)
+            if topic not in retention.subscribed
+            and retention.is_over(committed.committed_ms, committed.retention_ms, now_ms)
+            and not self.pending.has(group_id, held)
         ]
 
     def forget_topics(
         self, group_id: str, is_deleted: Callable[[bytes], bool]
     ) -> list[CoordinatorRecord]:
         """Delete the group's offsets of topics that were deleted."""
-        held_of_group = self._by_group.get(group_id, {})
-        return [_tombstone(group_id, *held) for held in held_of_group if is_deleted(held[0])]
+        held_of_group = {**self._by_group.get(group_id, {}), **self.pending.of_group(group_id)}
+        return [offset_tombstone(group_id, *held) for held in held_of_group if is_deleted(held[0])]
 
     # Change
 
     def replay(self, key: OffsetCommitKey, value: OffsetCommitValue | None) -> None:
         """Apply a record that was appended or loaded; None deletes."""
-        held, of_group = (key.topic_id, key.partition), self._by_group.get(key.group_id)
+        held = (key.topic_id, key.partition)
+        if self.pending:
+            self.pending.supersede(key.group_id, held)
+        self._apply(key.group_id, held, value)
+
+    def replay_pending(
+        self, key: OffsetCommitKey, value: OffsetCommitValue, producer_id: int
+    ) -> None:
+        """Apply a record of a producer's transaction: pending until `replay_end`."""
+        self.pending.replay(key, value, producer_id)
+
+    def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
+        """Apply a producer's marker."""
+        ended: list[PendingOffset] = (
+            self.pending.commit(producer_id) if is_commit else self.pending.end(producer_id)
+        )
+        for one in ended if is_commit else ():
+            self._apply(one.group_id, one.held, one.value)
+
+    def _apply(self, group_id: str, held: Held, value: OffsetCommitValue | None) -> None:
+        of_group = self._by_group.get(group_id)
         before = None if of_group is None else of_group.get(held)
         if before is not None:
-            self.state_bytes -= _bytes_of(key.group_id, before[0], before[1].metadata)
+            self._committed_bytes -= _bytes_of(group_id, before[0], before[1].metadata)
         if value is not None:
-            self.state_bytes += _bytes_of(key.group_id, value.topic, value.metadata)
+            self._committed_bytes += _bytes_of(group_id, value.topic, value.metadata)
             committed = CommittedOffset(
                 value.offset,
                 value.leader_epoch,
@@ -278,13 +318,13 @@ class CommittedOffsets:
                 value.retention_ms if value.HasField("retention_ms") else AS_CONFIGURED,
             )
             if of_group is None:
-                of_group = self._by_group[key.group_id] = {}
+                of_group = self._by_group[group_id] = {}
             # One name for all offsets of a topic: a load would keep a copy for each.
             of_group[held] = (sys.intern(value.topic), committed)
         elif of_group is not None:
             of_group.pop(held, None)
             if not of_group:
-                del self._by_group[key.group_id]
+                del self._by_group[group_id]
 
     # Read
 
@@ -317,38 +357,59 @@ class CommittedOffsets:
         return group_id in self._by_group
 
     def fetch(
-        self, group_id: str, partitions: Iterable[TopicPartition], topics: Topics
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition],
+        topics: Topics,
+        *,
+        require_stable: bool = False,
     ) -> list[OffsetResult]:
-        """Read offsets; one that was not committed is -1, without an error, as in Kafka."""
-        resolver = Resolver(topics)
-        return [self._fetch_one(group_id, asked, resolver) for asked in partitions]
+        """Read offsets; one that was not committed is -1, without an error, as in Kafka.
 
-    def _fetch_one(self, group_id: str, asked: TopicPartition, resolver: Resolver) -> OffsetResult:
+        `require_stable`: one that an open transaction may change is an error (KIP-447).
+        """
+        resolver = Resolver(topics)
+        stable = require_stable and self.pending.has_group(group_id)
+        return [self._fetch_one(group_id, asked, resolver, stable=stable) for asked in partitions]
+
+    def _fetch_one(
+        self, group_id: str, asked: TopicPartition, resolver: Resolver, *, stable: bool
+    ) -> OffsetResult:
         try:
             found = resolver.resolve(asked)
+            if stable and self.pending.has(group_id, (found.topic_id, found.partition)):
+                raise unstable(found.topic, found.partition)
         except KafkaError as error:
             return OffsetResult(asked, error=error)
         held = self._by_group.get(group_id, {}).get((found.topic_id, found.partition))
         return OffsetResult(found, NOTHING_COMMITTED if held is None else held[1])
 
     def fetch_all(
-        self, group_id: str, topics: Topics, *, after: tuple[str, int] = ("", -1), limit: int
+        self,
+        group_id: str,
+        topics: Topics,
+        *,
+        after: tuple[str, int] = ("", -1),
+        limit: int,
+        require_stable: bool = False,
     ) -> list[OffsetResult]:
         """Read the next `limit` offsets after a topic and partition, of existing topics, in order.
 
-        Fewer than `limit`: there are no more.
+        Fewer than `limit`: there are no more. `require_stable` as `fetch`: errors are among them.
         """
-        return sorted(self._existing(group_id, topics, after), key=lambda one: one.partition)[
-            :limit
-        ]
-
-    def _existing(
-        self, group_id: str, topics: Topics, after: tuple[str, int]
-    ) -> Iterator[OffsetResult]:
-        for (topic_id, partition), (_, committed) in self._by_group.get(group_id, {}).items():
-            topic = topics.name(topic_id)
-            if topic is not None and (topic, partition) > after:
-                yield OffsetResult(TopicPartition(topic, topic_id, partition), committed)
+        pending = self.pending.of_group(group_id) if require_stable else {}
+        held = self._by_group.get(group_id, {})
+        found = []
+        for key in {**held, **pending}:
+            topic = topics.name(key[0])
+            if topic is None or (topic, key[1]) <= after:
+                continue
+            partition = TopicPartition(topic, *key)
+            if key in pending:
+                found.append(OffsetResult(partition, error=unstable(topic, key[1])))
+            else:
+                found.append(OffsetResult(partition, held[key][1]))
+        return sorted(found, key=lambda one: one.partition)[:limit]
 
 
 class Resolver:
@@ -391,21 +452,6 @@ def _shown(topic: str) -> str:
     return repr(short)
 
 
-def _check_room(group_id: str, room: int, offsets_max: int) -> None:
-    if room <= 0:
-        raise InvalidRequestError(
-            f"group {group_id!r} has {offsets_max} committed offsets, its maximum: delete some"
-        )
-
-
-def _check_bytes(group_id: str, growth: int, room: int) -> None:
-    if growth > max(0, room):
-        raise InvalidCommitOffsetSizeError(
-            f"the coordinator of group {group_id!r} has as many bytes of groups as "
-            "group.partition.state.bytes allows: delete groups and offsets that are not needed"
-        )
-
-
 def is_ahead(partition: TopicPartition, committed: CommittedOffset, topics: Topics) -> bool:
     """True for a leader epoch that no leader of an existing partition has had, by `topics`.
 
@@ -430,13 +476,6 @@ def _no_such_epoch(
     )
 
 
-def _has_expired(committed: CommittedOffset, retention: Retention, now_ms: int) -> bool:
-    if committed.retention_ms >= 0:
-        return now_ms - committed.committed_ms >= committed.retention_ms
-    kept_since_ms = max(committed.committed_ms, retention.empty_since_ms or 0)
-    return now_ms - kept_since_ms >= retention.retention_ms
-
-
 def _bytes_of(group_id: str, topic: str, metadata: str) -> int:
     return OFFSET_BYTES + len(group_id) + len(topic) + len(metadata)
 
@@ -452,15 +491,4 @@ def _commit_record(
         topic=partition.topic,
         retention_ms=None if committed.retention_ms < 0 else committed.retention_ms,
     )
-    return CoordinatorRecord(_key(group_id, partition.topic_id, partition.partition), value)
-
-
-def _tombstone(group_id: str, topic_id: bytes, partition: int) -> CoordinatorRecord:
-    return CoordinatorRecord(_key(group_id, topic_id, partition), None)
-
-
-def _key(group_id: str, topic_id: bytes, partition: int) -> CoordinatorKey:
-    key = CoordinatorKey()
-    commit = key.offset_commit  # in place, for half the time
-    commit.group_id, commit.topic_id, commit.partition = group_id, topic_id, partition
-    return key
+    return CoordinatorRecord(offset_key(group_id, partition.topic_id, partition.partition), value)

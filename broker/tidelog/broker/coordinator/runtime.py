@@ -7,6 +7,9 @@ is answered before all that it saw is committed. When the leadership ends, the s
 and those who wait hear of it: a read, that this is no coordinator any more; a write, that its
 outcome is unknown.
 
+Transactions end with markers, which their own coordinators have appended: the shard hears of each
+in the log's order, at once, or as it is loaded (`on_marker_appended`).
+
 An append that failed half way leaves a log of which nobody knows the end: the shard is loaded
 again. Source: Kafka's CoordinatorRuntime.
 """
@@ -15,22 +18,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import structlog
 
-from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, decode, encode
+from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.record_batches import encode_batches
+from tidelog.broker.coordinator.slice_replay import Shard, replay_slice
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
 from tidelog.broker.partition.partition_loader import LoadEnd, PartitionLoader
-from tidelog.broker.partition.partition_writer import PartitionWriter
+from tidelog.broker.partition.partition_writer import AppendedMarker, PartitionWriter
+from tidelog.broker.partition_adder import Producer
 from tidelog.core.background import Background
 from tidelog.core.env import Clock
 from tidelog.core.errors import (
     BrokerNotAvailableError,
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
+    InvalidProducerEpochError,
+    InvalidRecordError,
     InvariantError,
     NotCoordinatorError,
     NotEnoughReplicasError,
@@ -38,23 +46,13 @@ from tidelog.core.errors import (
     ThrottlingQuotaExceededError,
     TidelogError,
 )
-from tidelog.records.records import BatchBuilder
 
 log = structlog.get_logger(__name__)
 
-BATCH_BYTES = 512 << 10
-"""Size from which on records go to another batch; a single larger record has one of its own."""
-RECORDS_PER_TURN = 250
-"""Records that are loaded before other work has the loop."""
+OF_PRODUCERS = (InvalidProducerEpochError, InvalidRecordError)
+"""Refusals of a producer, of whose transaction the log knows more."""
 LOAD_BACKOFF_S = 1.0
 """Wait before a load that failed is tried again."""
-
-
-class Shard(Protocol):
-    """State of one partition; `replay` alone changes what the log holds of it."""
-
-    def replay(self, record: CoordinatorRecord) -> None:
-        """Apply a record that was appended or loaded."""
 
 
 S = TypeVar("S", bound=Shard)
@@ -127,6 +125,9 @@ class Hosted(Generic[S]):
         self._clock = clock
         self._on_broken = on_broken
         self._watch = watch
+        self._has_read_all = False
+        self._markers_end = 0
+        """Exclusive end of the last marker that was appended."""
         self._waiters: deque[_Waiter] = deque()
         self._queued: list[_Queued] = []
 
@@ -135,17 +136,24 @@ class Hosted(Generic[S]):
         """Number of the partition."""
         return self.leadership.partition
 
-    def append(self, records: Sequence[CoordinatorRecord]) -> int:
+    def append(
+        self, records: Sequence[CoordinatorRecord], *, producer: Producer | None = None
+    ) -> int:
         """Append a decision's records and replay them; return the end that it saw.
 
-        With no records, a read: the end of all before. Raises `KafkaError` with nothing appended or
-        replayed; `RequestTimedOutError` when the outcome is unknown: the shard is `OVER` then, and
-        is to be loaded again.
+        `producer`: in its transaction, of which this partition is a part. With no records, a read:
+        the end of all before. Raises `KafkaError` with nothing appended or replayed;
+        `RequestTimedOutError` when the outcome is unknown: the shard is `OVER` then, and is to be
+        loaded again.
         """
         self.check_active()
-        for number, batch in enumerate(_batches(records, self._clock.wall_ms())):
+        for number, batch in enumerate(encode_batches(records, self._clock.wall_ms(), producer)):
             try:
-                written = self._writer.append(self.leadership, batch)
+                written = (
+                    self._writer.append(self.leadership, batch)
+                    if producer is None
+                    else self._writer.append_for_producer(self.leadership, batch)
+                )
             except InvariantError:
                 raise
             except TidelogError as error:
@@ -156,15 +164,37 @@ class Hosted(Generic[S]):
                 raise _refusal(error) from error
             self.end_offset = written.end_offset
         if records:
-            self._replay(records)
+            self._replay(records, producer)
         return self.end_offset
 
-    def _replay(self, records: Sequence[CoordinatorRecord]) -> None:
+    def note_marker(self, marker: AppendedMarker) -> None:
+        """Apply the end of a transaction, unless it is still to be read from the log."""
+        self._markers_end = marker.offset + 1
+        if self.status is Status.OVER or not self._has_read_all:
+            return
+        self.end_offset = self._markers_end
+        self._watched(
+            self.shard.pending_of(marker.producer_id),
+            lambda: self.shard.replay_end(marker.producer_id, is_commit=marker.is_commit),
+        )
+
+    def has_read_all(self) -> bool:
+        """True if no marker lies behind what was read; from now on `note_marker` applies them."""
+        self._has_read_all = self.end_offset >= self._markers_end
+        return self._has_read_all
+
+    def _replay(self, records: Sequence[CoordinatorRecord], producer: Producer | None) -> None:
         def replay() -> None:
             for record in records:
-                self.shard.replay(record)
+                if producer is None:
+                    self.shard.replay(record)
+                else:
+                    self.shard.replay_pending(record, producer.id)
 
-        if self._watch is None:
+        self._watched(records, replay)
+
+    def _watched(self, records: Sequence[CoordinatorRecord], replay: Callable[[], None]) -> None:
+        if self._watch is None or self.status is not Status.ACTIVE:
             replay()
         else:
             self._watch.replaying(self, records, replay)
@@ -326,6 +356,15 @@ class CoordinatorRuntime(Generic[S]):
         if hosted is not None and hosted.leadership == leadership:
             hosted.note_high_watermark(high_watermark)
 
+    def on_marker_appended(self, leadership: Leadership, marker: AppendedMarker) -> None:
+        """Apply a marker; see `PartitionWriter.watch_markers`.
+
+        Of another leadership than the shard's: it is in the log that the next one is loaded from.
+        """
+        hosted = self._hosted.get(leadership.partition)
+        if hosted is not None and hosted.leadership == leadership:
+            hosted.note_marker(marker)
+
     def on_resignation(self, leadership: Leadership, end: LeadershipEnd) -> None:
         """See `PartitionListener`."""
         hosted = self._hosted.pop(leadership.partition, None)
@@ -396,42 +435,18 @@ class CoordinatorRuntime(Generic[S]):
             self._watch.on_loaded(hosted, records=count, took_ms=took_ms)
 
     async def _read(self, hosted: Hosted[S]) -> int:
+        """Read to the log's end, markers that are appended meanwhile too; nobody else appends."""
+        slices = self._loader.slices(hosted.leadership, LoadEnd.LOG_END)
         count = 0
-        async for one in self._loader.slices(hosted.leadership, LoadEnd.LOG_END):
-            newest: dict[bytes | None, bytes | None] = {}
-            for raw in one.read_records():
-                newest.pop(raw.key, None)  # its place is that of the newest
-                newest[raw.key] = raw.value
-                count += 1
-                if count % RECORDS_PER_TURN == 0:
-                    await asyncio.sleep(0)
-            await self._replay(hosted, newest)
-            hosted.end_offset = one.next_offset
-        return count
-
-    async def _replay(self, hosted: Hosted[S], newest: Mapping[bytes | None, bytes | None]) -> None:
-        """Replay the newest record of each key of a slice, as if it had been compacted."""
-        for number, (key, value) in enumerate(newest.items(), start=1):
-            record = decode(key, value)
-            if record is not None:
-                hosted.shard.replay(record)
-            if number % RECORDS_PER_TURN == 0:
-                await asyncio.sleep(0)
-
-
-def _batches(records: Iterable[CoordinatorRecord], now_ms: int) -> list[bytes]:
-    batches: list[bytes] = []
-    builder = BatchBuilder()
-    for record in records:
-        key, value = encode(record)
-        size = len(key) + len(value or b"")
-        if builder.records_count and builder.size_in_bytes + size > BATCH_BYTES:
-            batches.append(builder.build())
-            builder = BatchBuilder()
-        builder.append(timestamp_ms=now_ms, key=key, value=value)
-    if builder.records_count:
-        batches.append(builder.build())
-    return batches
+        while True:
+            async for one in slices:
+                count += await replay_slice(hosted.shard, one)
+                hosted.end_offset = one.next_offset
+            if hosted.has_read_all():
+                return count
+            slices = self._loader.slices(
+                hosted.leadership, LoadEnd.LOG_END, start=hosted.end_offset
+            )
 
 
 def _wake(waiter: _Waiter, error: TidelogError | None) -> None:
@@ -445,7 +460,7 @@ def _wake(waiter: _Waiter, error: TidelogError | None) -> None:
 
 def _refusal(error: TidelogError) -> TidelogError:
     """Say in the words of a coordinator why nothing was appended."""
-    if isinstance(error, (BrokerNotAvailableError, ThrottlingQuotaExceededError)):
+    if isinstance(error, (BrokerNotAvailableError, ThrottlingQuotaExceededError, *OF_PRODUCERS)):
         return error
     if isinstance(error, NotEnoughReplicasError):
         return CoordinatorNotAvailableError(f"the internal topic takes no records now: {error}")

@@ -74,18 +74,22 @@ def append(
     index: int,
     seen: Seen = UNSEEN,
     transactional: bool = False,
+    numbered: bool = True,
 ) -> AppendResult:
     """Append a producer's batches; a duplicate of an earlier append gets that one's answer.
 
-    `transactional`: see `PartitionLog.append_as_leader`.
-
+    `transactional`, `numbered`: see `PartitionLog.append_as_leader`.
     Entry `index` of `answer` waits as `acks` requires. Raises `KafkaError` when refused and the
     errors of `PartitionLog.append_as_leader`, always with nothing appended.
     """
     leader_epoch = check_may_append(partition, acks)
     with partition.at_work() as partition_log:
         done = partition_log.append_as_leader(
-            records, leader_epoch=leader_epoch, seen=seen, transactional=transactional
+            records,
+            leader_epoch=leader_epoch,
+            seen=seen,
+            transactional=transactional,
+            numbered=numbered,
         )
     if done.is_duplicate:
         partition.stats.duplicate_batches += 1

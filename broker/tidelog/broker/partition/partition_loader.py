@@ -16,8 +16,8 @@ from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.errors import invariant
 from tidelog.log.partition_log import PartitionLog
-from tidelog.records.batch import CONTROL_FLAG, iter_batches
-from tidelog.records.records import Record, iter_records
+from tidelog.records.batch import CONTROL_FLAG, NO_PRODUCER_ID, TRANSACTIONAL_FLAG, iter_batches
+from tidelog.records.records import ControlMarker, Record, iter_records, read_marker
 
 
 class LoadEnd(Enum):
@@ -29,6 +29,15 @@ class LoadEnd(Enum):
     """Every record that the leader holds, committed or not: the state it will commit."""
 
 
+class LoadedBatch(NamedTuple):
+    """A batch, or the marker that ends a transaction."""
+
+    producer_id: int
+    """Producer whose transaction it is part of, or ends; -1: it is in none."""
+    marker: ControlMarker | None
+    records: Iterator[Record]
+
+
 class PartitionSlice(NamedTuple):
     """Whole batches of a partition, as they lie in the log."""
 
@@ -38,15 +47,26 @@ class PartitionSlice(NamedTuple):
     """Exclusive end of this slice, and the start of the next."""
     records: bytes
 
-    def read_records(self) -> Iterator[Record]:
-        """Decode the records, markers of transactions left out. Raises `CorruptMessageError`."""
+    def read_batches(self) -> Iterator[LoadedBatch]:
+        """Decode the batches, those without records left out. Raises `CorruptMessageError`."""
         for header, batch in iter_batches(self.records):
-            if header.attributes & CONTROL_FLAG:
+            flags = header.attributes
+            if not header.records_count:
+                continue
+            if flags & CONTROL_FLAG:
+                yield LoadedBatch(header.producer_id, read_marker(batch), iter(()))
                 continue
             records = iter_records(batch, header=header)
             if header.base_offset < self.start_offset:
-                records = (one for one in records if one.offset >= self.start_offset)
-            yield from records
+                start = self.start_offset
+                records = (one for one in records if one.offset >= start)
+            is_part = flags & TRANSACTIONAL_FLAG
+            yield LoadedBatch(header.producer_id if is_part else NO_PRODUCER_ID, None, records)
+
+    def read_records(self) -> Iterator[Record]:
+        """Decode the records alone, whatever became of their transactions."""
+        for one in self.read_batches():
+            yield from one.records
 
 
 class PartitionLoader:
@@ -56,8 +76,10 @@ class PartitionLoader:
         self._partitions = partitions
         self._config = config
 
-    async def slices(self, leadership: Leadership, until: LoadEnd) -> AsyncIterator[PartitionSlice]:
-        """Read every record from the log start to the end that `until` names now.
+    async def slices(
+        self, leadership: Leadership, until: LoadEnd, *, start: int = 0
+    ) -> AsyncIterator[PartitionSlice]:
+        """Read every record from the log start, or `start`, to the end that `until` names now.
 
         And some later ones, as far as compaction may have come meanwhile: it may have dropped a
         record because of a newer one there. Other work has the loop between two slices, and one at
@@ -66,7 +88,7 @@ class PartitionLoader:
         `StorageError` when a read fails: discard what was read then.
         """
         partition_log = self._partitions.find_led(leadership).log
-        offset, end = partition_log.log_start_offset, _end(partition_log, until)
+        offset, end = max(start, partition_log.log_start_offset), _end(partition_log, until)
         while (found := await self._read(leadership, until, offset, end)) is not None:
             yield found
             offset = found.next_offset

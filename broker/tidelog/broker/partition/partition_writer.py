@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from tidelog.broker.partition import leader_io as leading
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.partition_adder import Producer
 from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.core.errors import (
     BrokerNotAvailableError,
@@ -24,6 +26,17 @@ from tidelog.core.errors import (
 )
 from tidelog.core.wire_errors import raise_for
 from tidelog.v1.common_pb2 import Error
+
+
+class AppendedMarker(NamedTuple):
+    """The end of a transaction, as it lies in the log."""
+
+    producer_id: int
+    is_commit: bool
+    offset: int
+
+
+MarkerWatch: TypeAlias = Callable[[Leadership, AppendedMarker], None]
 
 
 class Written:
@@ -92,6 +105,7 @@ class PartitionWriter:
         self._partitions = partitions
         self._config = config
         self._is_held = is_held
+        self._marker_watches: dict[str, list[MarkerWatch]] = {}
 
     def append(self, leadership: Leadership, records: bytes) -> Written:
         """Append whole batches as the leader of that epoch; they are in its log on return.
@@ -103,19 +117,48 @@ class PartitionWriter:
         `ThrottlingQuotaExceededError` while `coordinator_appends_max` wait; KAFKA_STORAGE_ERROR
         when the log is offline; and the errors of `PartitionLog.append_as_leader`.
         """
+        return self._append(leadership, records, is_for_producer=False)
+
+    def append_for_producer(self, leadership: Leadership, records: bytes) -> Written:
+        """Append a transactional batch that is written for its producer. Raises as `append`.
+
+        The partition must be in the producer's transaction: see `is_in_transaction`.
+        """
+        return self._append(leadership, records, is_for_producer=True)
+
+    def _append(self, leadership: Leadership, records: bytes, *, is_for_producer: bool) -> Written:
         self._check_admission()
         partition = self._partitions.find_led(leadership)
         written = Written(self._note_end)
-        done = leading.append(partition, records, acks=ACKS_ALL, answer=written, index=0)
+        done = leading.append(
+            partition,
+            records,
+            acks=ACKS_ALL,
+            answer=written,
+            index=0,
+            transactional=is_for_producer,
+            numbered=not is_for_producer,
+        )
         written.base_offset, written.end_offset = done.base_offset, done.last_offset + 1
         self.uncommitted += not written.is_over
         return written
+
+    # Transactions
+
+    def is_in_transaction(self, leadership: Leadership, producer: Producer) -> bool:
+        """True when the log has the producer's transaction of this epoch open. Raises as `append`.
+
+        Its coordinator has added the partition then.
+        """
+        partition_log = self._partitions.find_led(leadership).log
+        return partition_log.is_in_transaction(producer.id, producer.epoch)
 
     def append_marker(
         self, topic: str, partition: int, topic_id: bytes, end: leading.TransactionEnd
     ) -> Written:
         """Append a transaction's marker to a partition that this broker leads, unless it is there.
 
+        Those who watch the topic hear of a new one before this returns.
         `Written.committed` waits for the in-sync replicas in both cases: before that, another
         leader may lack the marker. Raises as `append`, in whatever leader epoch this broker leads,
         and the errors of `PartitionLog.append_marker`; nothing was appended then.
@@ -127,7 +170,18 @@ class PartitionWriter:
         written.base_offset, written.end_offset = done.last_offset, done.last_offset + 1
         written.is_duplicate = done.is_duplicate
         self.uncommitted += not written.is_over
+        if not done.is_duplicate and found.leadership is not None:
+            appended = AppendedMarker(end.producer_id, end.is_commit, done.last_offset)
+            for watch in self._marker_watches.get(topic, ()):
+                watch(found.leadership, appended)
         return written
+
+    def watch_markers(self, topic: str, watch: MarkerWatch) -> None:
+        """Call `watch` at each new marker in a topic's partitions, in the step that appends it.
+
+        So it hears of markers in the log's order with its own appends.
+        """
+        self._marker_watches.setdefault(topic, []).append(watch)
 
     def _check_admission(self) -> None:
         if self._is_held():

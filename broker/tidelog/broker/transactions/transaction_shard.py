@@ -93,6 +93,17 @@ class TransactionShard:
             self._unmarked[name] = set(one.each_partition())
         self._bytes.note(name, len(name) + value.ByteSize())
 
+    def replay_pending(self, record: CoordinatorRecord, producer_id: int) -> None:
+        """See `Shard`: nobody writes here in a transaction."""
+
+    def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
+        """See `Shard`."""
+
+    def pending_of(self, producer_id: int) -> list[CoordinatorRecord]:
+        """See `Shard`."""
+        del producer_id
+        return []
+
     # Requests of producers
 
     def initialise(

@@ -11,6 +11,7 @@ from tidelog.broker.coordinator.consumer_heartbeats import Reply
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_key import check_group_id
+from tidelog.broker.partition_adder import Producer
 from tidelog.broker.transactions.transaction_coordinator import TransactionCoordinator
 from tidelog.core.errors import (
     CoordinatorLoadInProgressError,
@@ -57,6 +58,8 @@ from tidelog.v1.coordinator_pb2 import (
     OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    TransactionalOffsetCommitRequest,
+    TransactionalOffsetCommitResponse,
 )
 
 OFFSETS_PER_PAGE = 5_000
@@ -191,6 +194,29 @@ class CoordinatorHandler:
             await written(results, partial(codec.encode_outcomes, response))
         return response
 
+    async def transactional_offset_commit(
+        self, request: TransactionalOffsetCommitRequest, call: Call = LOCAL_CALL
+    ) -> TransactionalOffsetCommitResponse:
+        """See `Coordinator.TransactionalOffsetCommit`."""
+        response = TransactionalOffsetCommitResponse()
+        try:
+            check_partitions(request.topics, "the commit")
+            offsets = await listed(codec.decode_offsets(request))
+            results = await self.coordinator.transactional.commit(
+                request.group_id,
+                codec.decode_committer(request),
+                offsets,
+                transactional_id=request.transactional_id,
+                producer=Producer(request.producer_id, request.producer_epoch),
+            )
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._refuse(response, error, request.group_id, call)
+        else:
+            await written(results, partial(codec.encode_outcomes, response))
+        return response
+
     async def offset_fetch(
         self, request: OffsetFetchRequest, call: Call = LOCAL_CALL
     ) -> OffsetFetchResponse:
@@ -201,13 +227,16 @@ class CoordinatorHandler:
             if request.topics:
                 check_partitions(request.topics, "the look-up")
                 partitions = await listed(codec.decode_partitions(request.topics))
-                results = await self.coordinator.fetch(request.group_id, committer, partitions)
+                results = await self.coordinator.fetch(
+                    request.group_id, committer, partitions, stable=request.require_stable
+                )
             else:
                 results = await self.coordinator.fetch_all(
                     request.group_id,
                     committer,
                     (request.after_topic, request.after_partition if request.after_topic else -1),
                     OFFSETS_PER_PAGE,
+                    stable=request.require_stable,
                 )
                 response.has_more = len(results) == OFFSETS_PER_PAGE
         except InvariantError:

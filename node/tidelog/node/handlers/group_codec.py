@@ -37,6 +37,8 @@ from tidelog.v1.coordinator_pb2 import (
     OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    TransactionalOffsetCommitRequest,
+    TransactionalOffsetCommitResponse,
 )
 from tidelog.v1.coordinator_records_pb2 import GroupValue
 
@@ -111,7 +113,9 @@ def encode_reply(reply: Reply, config: GroupConfig) -> ConsumerGroupHeartbeatRes
 # Offsets
 
 
-def decode_committer(request: OffsetCommitRequest | OffsetFetchRequest) -> Committer:
+def decode_committer(
+    request: OffsetCommitRequest | TransactionalOffsetCommitRequest | OffsetFetchRequest,
+) -> Committer:
     """Decode who commits. Raises `InvalidRequestError` for long names."""
     for name in (request.member_id, getattr(request, "instance_id", "")):
         if len(name) > ID_CHARACTERS_MAX:
@@ -121,11 +125,12 @@ def decode_committer(request: OffsetCommitRequest | OffsetFetchRequest) -> Commi
     if isinstance(request, OffsetFetchRequest):
         return Committer(request.member_id, request.member_epoch)
     instance_id = request.instance_id if request.HasField("instance_id") else None
-    return Committer(request.member_id, request.member_epoch, instance_id, request.sequence)
+    sequence = request.sequence if isinstance(request, OffsetCommitRequest) else 0
+    return Committer(request.member_id, request.member_epoch, instance_id, sequence)
 
 
 def decode_offsets(
-    request: OffsetCommitRequest,
+    request: OffsetCommitRequest | TransactionalOffsetCommitRequest,
 ) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
     """Decode offsets to commit. Raises `InvalidRequestError`."""
     return (
@@ -165,7 +170,8 @@ def _is_named(topic: str, topic_id: bytes) -> bool:
 
 
 def encode_outcomes(
-    response: OffsetCommitResponse | OffsetDeleteResponse, results: Sequence[OffsetResult]
+    response: OffsetCommitResponse | TransactionalOffsetCommitResponse | OffsetDeleteResponse,
+    results: Sequence[OffsetResult],
 ) -> None:
     """Add results of a commit or a deletion to an answer, in the order asked."""
     for (name, topic_id), of_topic in groupby(results, key=_topic_of):

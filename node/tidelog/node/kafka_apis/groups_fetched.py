@@ -1,6 +1,6 @@
 """OffsetFetch: committed offsets of one group, or of several, as its versions ask for them.
 
-Without transactions all that is committed is stable, so `require_stable` asks for nothing more.
+With `require_stable` an offset that an open transaction may change is an error of its partition.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class _Asked(NamedTuple):
     committer: Committer
     topics: Sequence[_Topic] | None
     """None: all topics."""
+    stable: bool
+    """True: those alone that no open transaction may change."""
 
 
 class _Found(NamedTuple):
@@ -70,7 +72,8 @@ class OffsetFetchHandler:
         """See `ApiHandler`."""
         version = call.version
         if version < GROUPS_FROM:
-            asked = _Asked(request.group_id, Committer(), request.topics)
+            stable = request.require_stable
+            asked = _Asked(request.group_id, Committer(), request.topics, stable)
             return _of_one_group(asked, await self._fetch(asked, version), version)
         response = OffsetFetchResponse()
         size = 0
@@ -78,7 +81,8 @@ class OffsetFetchHandler:
             if size >= DESCRIBED_BYTES_MAX:
                 found = _Found([], common_pb2.INVALID_REQUEST)
             else:
-                found = await self._fetch(_asked(group), version)
+                asked = _asked(group, stable=request.require_stable)
+                found = await self._fetch(asked, version)
             size += sum(
                 OFFSET_BYTES + len(one.committed.metadata)
                 for _, _, results in found.topics
@@ -93,7 +97,9 @@ class OffsetFetchHandler:
                 return await self._fetch_all(asked)
             partitions = await listed(_partitions(asked.topics, version))
             results = iter(
-                await self._coordinator.fetch(asked.group_id, asked.committer, partitions)
+                await self._coordinator.fetch(
+                    asked.group_id, asked.committer, partitions, stable=asked.stable
+                )
             )
         except InvariantError:
             raise
@@ -115,7 +121,7 @@ class OffsetFetchHandler:
         after = ("", -1)
         while not pages or len(pages[-1]) == OFFSETS_PER_PAGE:
             page = await self._coordinator.fetch_all(
-                asked.group_id, asked.committer, after, OFFSETS_PER_PAGE
+                asked.group_id, asked.committer, after, OFFSETS_PER_PAGE, stable=asked.stable
             )
             pages.append(page)
             if page:
@@ -124,9 +130,9 @@ class OffsetFetchHandler:
         return _Found([(name, topic_id, list(group)) for (name, topic_id), group in by_topic])
 
 
-def _asked(group: OffsetFetchRequestGroup) -> _Asked:
+def _asked(group: OffsetFetchRequestGroup, *, stable: bool) -> _Asked:
     committer = Committer(group.member_id or "", group.member_epoch)
-    return _Asked(group.group_id, committer, group.topics)
+    return _Asked(group.group_id, committer, group.topics, stable)
 
 
 def _topic_id(topic: _Topic, version: int) -> bytes:

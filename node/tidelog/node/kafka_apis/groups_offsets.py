@@ -10,8 +10,8 @@ from itertools import repeat
 
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
+from tidelog.broker.coordinator.offset_retention import AS_CONFIGURED
 from tidelog.broker.coordinator.offsets import (
-    AS_CONFIGURED,
     CommittedOffset,
     OffsetResult,
     TopicPartition,

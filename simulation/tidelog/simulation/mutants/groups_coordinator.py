@@ -15,7 +15,8 @@ from tidelog.broker.coordinator.consumer_member import Member, PartitionId
 from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_shard import GroupShard
-from tidelog.broker.coordinator.offsets import CommittedOffsets, Resolver, Retention, TopicPartition
+from tidelog.broker.coordinator.offset_retention import Retention
+from tidelog.broker.coordinator.offsets import CommittedOffsets, Resolver, TopicPartition
 from tidelog.broker.coordinator.runtime import CoordinatorRuntime, Hosted
 from tidelog.broker.partition import partition_loader
 from tidelog.broker.partition.partition_listener import Leadership, LeadershipEnd
