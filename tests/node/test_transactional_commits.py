@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.client.group_consumers import ALL, consumer, orders_cluster, places, read
 from tests.client.patience import until
 from tests.client.real_cluster import ADDRESSES, RealCluster, started
 from tests.node.group_calls import GroupCalls
@@ -17,8 +20,20 @@ from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.broker.partition.leader_io import Marker
 from tidelog.broker.partition.partition_writer import PartitionWriter, TopicPlace
 from tidelog.broker.partition_adder import Producer, TransactionPartition
+from tidelog.client import TopicPartition
+from tidelog.client.errors import UnstableOffsetCommitError
 from tidelog.core.errors import InvalidTxnStateError, TidelogError, code_name
 from tidelog.core.internal_topics import OFFSETS_TOPIC
+from tidelog.kafka.messages.offset_fetch_request import (
+    OffsetFetchRequest as KafkaOffsetFetch,
+)
+from tidelog.kafka.messages.offset_fetch_request import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from tidelog.node.kafka_apis.groups_fetched import OffsetFetchHandler
+from tidelog.v1.common_pb2 import ErrorCode
 from tidelog.v1.coordinator_pb2 import (
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -190,3 +205,56 @@ async def test_a_producer_without_id_or_epoch_is_refused(
     await calls.commit({("orders", 0): 3})
     assert await calls.commit_in(epoch, producer_id=producer_id) == "INVALID_REQUEST"
     assert not calls.adder.added
+
+
+@pytest.mark.parametrize("version", [7, 8, 10])
+@pytest.mark.parametrize("has_names", [True, False])
+async def test_a_stable_fetch_over_kafkas_protocol_says_which_offsets_are_pending(
+    calls: Transactions, version: int, has_names: bool
+) -> None:
+    await calls.commit({("orders", 0): 3, ("orders", 1): 4})
+    await calls.commit_in()
+    handler = OffsetFetchHandler(calls.coordinator_of(await calls.coordinator()))
+    topic_id = calls.cluster.image.topics["orders"].topic_id
+    asked = OffsetFetchRequestTopics("orders", topic_id, [0, 1])
+    for stable in (True, False):
+        request = KafkaOffsetFetch(require_stable=stable)
+        if version < 8:
+            request.group_id = "g"
+            request.topics = [OffsetFetchRequestTopic("orders", [0, 1])] if has_names else None
+        else:
+            group = OffsetFetchRequestGroup("g", topics=[asked] if has_names else None)
+            request.groups = [group]
+        api: Any = SimpleNamespace(version=version)
+        answer = await handler(request, api)
+        topics = answer.topics if version < 8 else answer.groups[0].topics
+        found = [(one.error_code, one.committed_offset) for one in topics[0].partitions]
+        assert found == [(ErrorCode.UNSTABLE_OFFSET_COMMIT, -1) if stable else (0, 3), (0, 4)]
+
+
+async def test_a_consumer_waits_for_the_end_of_the_transaction_before_it_begins_to_read() -> None:
+    cluster = await orders_cluster()
+    calls = Transactions(cluster)
+    await calls.commit({("orders", 0): 1})
+    await calls.commit_in(offset=3)
+    async with consumer(cluster, enable_auto_commit=False) as reader:
+        asked = asyncio.create_task(reader.committed([("orders", 0)]))
+        await reader.subscribe(["orders"])
+        reading = asyncio.create_task(read(reader, 17))
+        await asyncio.sleep(1)
+        assert not asked.done()
+        await calls.end(is_commit=True)
+        committed = (await asked)[TopicPartition("orders", 0)]
+        assert committed is not None
+        assert committed.offset == 3
+        assert places(await reading) == ALL - {(0, 0), (0, 1), (0, 2)}
+
+
+async def test_a_consumer_says_that_a_transaction_did_not_end_in_time() -> None:
+    cluster = await orders_cluster()
+    calls = Transactions(cluster)
+    await calls.commit({("orders", 0): 1})
+    await calls.commit_in(offset=3)
+    async with consumer(cluster, enable_auto_commit=False) as reader:
+        with pytest.raises(UnstableOffsetCommitError):
+            await reader.committed([("orders", 0)])
