@@ -13,12 +13,13 @@ from tests.client.group_consumers import ALL, consumer, orders_cluster, places, 
 from tests.client.patience import until
 from tests.client.real_cluster import ADDRESSES, RealCluster, started
 from tests.node.group_calls import GroupCalls
+from tests.node.transaction_calls import TransactionCalls
 
 from tidelog.broker.coordinator import transactional_commits
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_key import partition_of
-from tidelog.broker.partition.leader_io import Marker
-from tidelog.broker.partition.partition_writer import PartitionWriter, TopicPlace
+from tidelog.broker.partition.leader_io import TransactionEnd
+from tidelog.broker.partition.partition_writer import PartitionWriter
 from tidelog.broker.partition_adder import Producer, TransactionPartition
 from tidelog.client import TopicPartition
 from tidelog.client.errors import UnstableOffsetCommitError
@@ -67,10 +68,11 @@ class Adder:
 class Transactions(GroupCalls):
     """Commits of one group in transactions, and their ends."""
 
-    def __init__(self, cluster: RealCluster) -> None:
+    def __init__(self, cluster: RealCluster, *, adopts: bool = True) -> None:
+        """`adopts`: in place of the cluster's own coordinators of transactions."""
         super().__init__(cluster)
         self.adder = Adder()
-        for node_id in ADDRESSES:
+        for node_id in ADDRESSES if adopts else ():
             self.adopt(node_id)
 
     def adopt(self, node_id: int) -> None:
@@ -83,10 +85,12 @@ class Transactions(GroupCalls):
         found: GroupCoordinator = broker.groups
         return found
 
-    async def commit_in(self, epoch: int = 0, *, producer_id: int = 5, offset: int = 7) -> str:
+    async def commit_in(
+        self, epoch: int = 0, *, producer_id: int = 5, offset: int = 7, name: str = "t"
+    ) -> str:
         """Commit an offset of orders-0 in a transaction; the error's name, or the partition's."""
         request = TransactionalOffsetCommitRequest(
-            transactional_id="t",
+            transactional_id=name,
             producer_id=producer_id,
             producer_epoch=epoch,
             group_id=self.group_id,
@@ -107,8 +111,8 @@ class Transactions(GroupCalls):
         writer: PartitionWriter = broker.replica_manager.writer
         topic = self.cluster.image.topics[OFFSETS_TOPIC]
         number = partition_of(self.group_id, len(topic.partitions))
-        place = TopicPlace(OFFSETS_TOPIC, topic.topic_id, number)
-        written, _ = writer.append_marker(place, Marker(producer_id, epoch, 0, is_commit))
+        ended = TransactionEnd(producer_id, epoch, 0, is_commit)
+        written = writer.append_marker(OFFSETS_TOPIC, number, topic.topic_id, ended)
         await written.committed(timeout_ms=5_000)
 
     async def fetched(self, *, require_stable: bool) -> int | str:
@@ -258,3 +262,31 @@ async def test_a_consumer_says_that_a_transaction_did_not_end_in_time() -> None:
     async with consumer(cluster, enable_auto_commit=False) as reader:
         with pytest.raises(UnstableOffsetCommitError):
             await reader.committed([("orders", 0)])
+
+
+async def test_offsets_are_decided_with_the_transaction_of_a_real_coordinator() -> None:
+    cluster = await started()
+    await cluster.create("orders", partitions=4)
+    coordinator, calls = TransactionCalls(cluster), Transactions(cluster, adopts=False)
+    await calls.commit({("orders", 0): 3})
+    first = await coordinator.producer()
+    name = coordinator.transactional_id
+    assert await calls.commit_in(first.epoch, producer_id=first.id, name=name) == "NONE"
+    assert await calls.fetched(require_stable=True) == "UNSTABLE_OFFSET_COMMIT"
+    second = await coordinator.end(first)
+    assert isinstance(second, Producer)
+    async with asyncio.timeout(30):
+        while (found := await calls.fetched(require_stable=True)) != 7:
+            assert found == "UNSTABLE_OFFSET_COMMIT"
+            await asyncio.sleep(0.1)
+    refused = await calls.commit_in(first.epoch, producer_id=first.id, name=name)
+    assert refused in ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
+    stranger = await calls.commit_in(0, producer_id=first.id + 1_000, name=name)
+    assert stranger == "INVALID_PRODUCER_ID_MAPPING"
+    again = await calls.commit_in(second.epoch, producer_id=second.id, offset=9, name=name)
+    assert again == "NONE"
+    assert isinstance(await coordinator.end(second, commit=False), Producer)
+    async with asyncio.timeout(30):
+        while (found := await calls.fetched(require_stable=True)) != 7:
+            assert found == "UNSTABLE_OFFSET_COMMIT"
+            await asyncio.sleep(0.1)

@@ -241,7 +241,7 @@ class Node:
                 own=own,
                 clock=clock,
             )
-            broker.replica_manager.appender.transactional.adder = build_partition_additions(
+            additions = build_partition_additions(
                 config.node_id,
                 image=self._image,
                 peers=peers,
@@ -250,6 +250,8 @@ class Node:
                 random=self._ports.random,
                 background=broker.transactions.tasks,
             )
+            broker.replica_manager.appender.transactional.adder = additions
+            broker.groups.transactional.adder = additions
             of_kafka = BrokerPorts(
                 *(config, self._image, self._controller_id, broker.replica_manager, peers),
                 *(broker.forwarder, broker.producer_ids, handler.traffic, groups, clock),

@@ -373,10 +373,9 @@ async def test_markers_are_applied_in_the_order_of_the_log_also_while_it_is_load
         on.log.batches += encode_batches([record(number)], 1, Producer(5, 0))
     on.runtime.on_election(LED)
     hosted = on.runtime._hosted[0]
-    for _ in range(6):
+    for _ in range(3):
         await asyncio.sleep(0)
     assert hosted.status is Status.LOADING
-    assert 0 < hosted.end_offset <= 3
     on.log.batches.append(marker := encode_marker(ControlMarker(True, 0), **OF_PRODUCER))
     on.runtime.on_marker_appended(LED, AppendedMarker(5, True, 3))
     await on.loaded()
