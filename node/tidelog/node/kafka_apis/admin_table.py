@@ -30,7 +30,5 @@ def admin_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
         row("DescribeCluster", 2, "admin_cluster"),
         row("DescribeLogDirs", 5, "admin_replicas"),
         row("DescribeProducers", 0, "admin_replicas"),
-        row(
-            DESCRIBE_TOPIC_PARTITIONS_KEY, 0, "admin_topic_pages", "DescribeTopicPartitionsHandler"
-        ),
+        row("DescribeTopicPartitions", 0, "admin_topic_pages"),
     )
