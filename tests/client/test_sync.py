@@ -134,6 +134,8 @@ def helper_for(function: Callable[..., object]) -> str:
         return {"__init__": "_wrap_init", "close": "_wrap_close"}[function.__name__]
     if inspect.iscoroutinefunction(function):
         return "_wrap_submit" if returned.startswith("asyncio.Future") else "_wrap_wait"
+    if returned.startswith("AbstractAsyncContextManager"):
+        return "_wrap_block"
     return "_wrap_iterator" if returned.startswith("Async") else "_wrap_call"
 
 

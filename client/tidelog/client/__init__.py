@@ -13,6 +13,7 @@ from tidelog.client import errors
 from tidelog.client.errors import *  # noqa: F403  # a class per error; the list stands there
 from tidelog.core.coordinator_errors import *  # noqa: F403  # named again: mypy sees one star
 from tidelog.core.kafka_errors import *  # noqa: F403  # named again: mypy sees one star, not two
+from tidelog.core.transaction_errors import *  # noqa: F403  # as above
 
 if TYPE_CHECKING:
     from tidelog.client.admin import Admin
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
         LogDirDescription,
         ProducerDescription,
         ReplicaSize,
+    )
+    from tidelog.client.admin.transaction_views import (
+        AbortedTransaction,
+        HangingTransaction,
+        TransactionDescription,
+        TransactionListing,
     )
     from tidelog.client.consuming.consumer import Consumer
     from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor
@@ -70,6 +77,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AbortedTransaction",
     "Admin",
     "At",
     "BrokerDescription",
@@ -88,6 +96,7 @@ __all__ = [
     "GroupMemberDescription",
     "GroupMetadata",
     "GroupOffset",
+    "HangingTransaction",
     "ListedOffset",
     "LogDirDescription",
     "NewTopic",
@@ -114,6 +123,8 @@ __all__ = [
     "Story",
     "TopicDescription",
     "TopicPartition",
+    "TransactionDescription",
+    "TransactionListing",
     "VoterDescription",
     "VoterStatus",
     "errors",
@@ -122,6 +133,7 @@ __all__ = [
 __all__ += errors.__all__
 
 _HOMES = {
+    "AbortedTransaction": "tidelog.client.admin.transaction_views",
     "Admin": "tidelog.client.admin",
     "At": "tidelog.client.offsets",
     "BrokerDescription": "tidelog.client.admin.descriptions",
@@ -140,6 +152,7 @@ _HOMES = {
     "GroupMemberDescription": "tidelog.client.groups.group_state",
     "GroupMetadata": "tidelog.client.groups.listener",
     "GroupOffset": "tidelog.client.groups.group_state",
+    "HangingTransaction": "tidelog.client.admin.transaction_views",
     "ListedOffset": "tidelog.client.offsets",
     "LogDirDescription": "tidelog.client.admin.replica_methods",
     "NewTopic": "tidelog.client.admin.descriptions",
@@ -166,6 +179,8 @@ _HOMES = {
     "Story": "tidelog.client.admin.events",
     "TopicDescription": "tidelog.client.admin.descriptions",
     "TopicPartition": "tidelog.client.records",
+    "TransactionDescription": "tidelog.client.admin.transaction_views",
+    "TransactionListing": "tidelog.client.admin.transaction_views",
     "VoterDescription": "tidelog.client.admin.quorum",
     "VoterStatus": "tidelog.client.admin.quorum",
     "require_all": "tidelog.client.results",

@@ -12,6 +12,7 @@ TidelogError                 code, message, is_retriable, is_outcome_unknown
 ├── SerializationError       a serializer raised: says for which topic and which part
 ├── PartitionerError         a partitioner raised, or chose a partition that does not exist
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
+├── TransactionAbortedError  the transaction is over, none of it is visible: begin another
 ├── CommitFailedError        a member's partitions are another's by now: nothing was committed
 ├── NothingAssignedError     a consumer was read before `assign`
 ├── ClientConfigError        an option out of its range, or against another; a ValueError, too
@@ -27,6 +28,7 @@ from tidelog.core.coordinator_errors import *  # noqa: F403  # named again: mypy
 from tidelog.core.errors import CallFailedError, UnreachableError, error_for
 from tidelog.core.kafka_errors import *  # noqa: F403  # a class per code; the list stands there
 from tidelog.core.kafka_errors import KafkaError, OffsetOutOfRangeError, TidelogError
+from tidelog.core.transaction_errors import *  # noqa: F403  # as coordinator_errors
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
@@ -43,6 +45,7 @@ __all__ = [
     "NothingAssignedError",
     "PartitionerError",
     "SerializationError",
+    "TransactionAbortedError",
     "UnreachableError",
 ]
 __all__ += kafka_errors.__all__
@@ -154,6 +157,16 @@ class ClientClosedError(TidelogError):
     """The producer, consumer or admin was closed; make a new one."""
 
     code = common_pb2.INVALID_REQUEST
+
+
+class TransactionAbortedError(TidelogError):
+    """The transaction was aborted, or can only be aborted; its cause is kept.
+
+    None of its records or offsets becomes visible. Raised by `commit_transaction` it is over: begin
+    another one and send them again. Raised by a send: leave the block, or call `abort_transaction`.
+    """
+
+    code = common_pb2.INVALID_TXN_STATE
 
 
 class CommitFailedError(TidelogError):

@@ -19,8 +19,9 @@ import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from functools import wraps
+from types import TracebackType
 from typing import (
     Any,
     Concatenate,
@@ -204,6 +205,35 @@ def _wrap_iterator(
     return iterate
 
 
+def _wrap_block(
+    method: Callable[[Client], AbstractAsyncContextManager[Item]],
+) -> Callable[[_SyncClient[Client]], AbstractContextManager[Item]]:
+    """A method that returns a plain block in place of an asynchronous one."""
+
+    @wraps(method)
+    def block(self: _SyncClient[Client], /) -> AbstractContextManager[Item]:
+        return _Block(self._loop, self._loop.run(_call(lambda: method(self._client))))
+
+    return block
+
+
+class _Block(AbstractContextManager[Item]):
+    def __init__(self, loop: LoopThread, block: AbstractAsyncContextManager[Item]) -> None:
+        self._loop = loop
+        self._block = block
+
+    def __enter__(self) -> Item:
+        return self._loop.run(self._block.__aenter__())
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return self._loop.run(self._block.__aexit__(exc_type, error, traceback))
+
+
 def _wrap_close(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[_SyncClient[Client], P], None]:
@@ -233,6 +263,13 @@ class Producer(_SyncClient[AsyncProducer[SentKey, SentValue]], Generic[SentKey, 
     flush = _wrap_wait(AsyncProducer[SentKey, SentValue].flush)
     close = _wrap_close(AsyncProducer[SentKey, SentValue].close)
     partitions_for = _wrap_wait(AsyncProducer[SentKey, SentValue].partitions_for)
+    transaction = _wrap_block(AsyncProducer[SentKey, SentValue].transaction)
+    begin_transaction = _wrap_wait(AsyncProducer[SentKey, SentValue].begin_transaction)
+    commit_transaction = _wrap_wait(AsyncProducer[SentKey, SentValue].commit_transaction)
+    abort_transaction = _wrap_wait(AsyncProducer[SentKey, SentValue].abort_transaction)
+    send_offsets_to_transaction = _wrap_wait(
+        AsyncProducer[SentKey, SentValue].send_offsets_to_transaction
+    )
 
 
 class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadValue]):
@@ -309,4 +346,9 @@ class Admin(_SyncClient[AsyncAdmin]):
     list_group_offsets = _wrap_wait(AsyncAdmin.list_group_offsets)
     alter_group_offsets = _wrap_wait(AsyncAdmin.alter_group_offsets)
     delete_group_offsets = _wrap_wait(AsyncAdmin.delete_group_offsets)
+    list_transactions = _wrap_wait(AsyncAdmin.list_transactions)
+    describe_transactions = _wrap_wait(AsyncAdmin.describe_transactions)
+    abort_transaction = _wrap_wait(AsyncAdmin.abort_transaction)
+    find_hanging_transactions = _wrap_wait(AsyncAdmin.find_hanging_transactions)
+    abort_hanging_transaction = _wrap_wait(AsyncAdmin.abort_hanging_transaction)
     close = _wrap_close(AsyncAdmin.close)

@@ -304,11 +304,20 @@ def set_append_time(
 
 
 def set_sequence(
-    batch: bytes, *, producer_id: int, producer_epoch: int, base_sequence: int
+    batch: bytes,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    is_transactional: bool = False,
 ) -> bytes:
     """Set producer id, epoch and base sequence of a batch; its records are not encoded again."""
-    fields = parse_header(batch)._replace(
-        producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence
+    header = parse_header(batch)
+    fields = header._replace(
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        attributes=header.attributes | (TRANSACTIONAL_FLAG if is_transactional else 0),
     )
     return seal(fields, memoryview(batch)[HEADER_BYTES:])
 

@@ -30,6 +30,7 @@ from tidelog.client.admin.events import EventFilter, EventLookup, Story
 from tidelog.client.admin.group_methods import GroupMethods
 from tidelog.client.admin.quorum import QuorumDescription, QuorumLookup
 from tidelog.client.admin.replica_methods import ReplicaMethods
+from tidelog.client.admin.transaction_methods import TransactionMethods
 from tidelog.client.backoff import Backoff
 from tidelog.client.connections import (
     CONNECTIONS_MAX_IDLE_MS,
@@ -75,7 +76,7 @@ _ANSWER_MARGIN_MS = 4_000
 """The time of a call beyond the leader's own limit of its wait for followers."""
 
 
-class Admin(GroupMethods, ReplicaMethods):
+class Admin(GroupMethods, ReplicaMethods, TransactionMethods):
     """Use it as `async with Admin("127.0.0.1:9192") as admin`.
 
     `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first. `client_id`,

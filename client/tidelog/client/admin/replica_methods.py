@@ -44,6 +44,10 @@ class ProducerDescription:
     producer_epoch: int
     last_sequence: int | None
     last_timestamp_ms: int
+    coordinator_epoch: int | None = None
+    """Epoch of the transaction coordinator; None: none has written a marker."""
+    transaction_start_offset: int | None = None
+    """First offset of its open transaction."""
 
 
 class ReplicaMethods(ABC):
@@ -152,4 +156,6 @@ def _producer(found: data_pb2.DescribeProducersResponse.Producer) -> ProducerDes
         found.producer_epoch,
         None if found.last_sequence < 0 else found.last_sequence,
         found.last_timestamp_ms,
+        None if found.coordinator_epoch < 0 else found.coordinator_epoch,
+        found.transaction_start_offset if found.HasField("transaction_start_offset") else None,
     )

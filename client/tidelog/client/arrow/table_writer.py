@@ -8,7 +8,7 @@ numbers are those of every producer, see `producer_engine`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
@@ -37,6 +37,7 @@ from tidelog.client.errors import TidelogError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
 from tidelog.client.records import TopicPartition
+from tidelog.client.transactions.methods import TransactionMethods
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES
@@ -51,6 +52,8 @@ class _Gathered:
     """Rows for one incarnation of a topic, and an upper bound for the bytes of their records."""
 
     view: TopicView
+    transaction: int
+    """Number of the transaction that they were written in."""
     parts: list[TableRows] = field(default_factory=list)
     size_bytes: int = 0
 
@@ -59,15 +62,18 @@ class _Outgoing(NamedTuple):
     tp: TopicPartition
     topic_id: bytes
     batch: EncodedBatch
+    transaction: int
 
 
-class TableWriter:
+class TableWriter(TransactionMethods):
     """`async with TableWriter("127.0.0.1:9192") as writer: await writer.write("t", batch)`.
 
     Leaving the block flushes, and raises the errors of `flush`; after an exception no more rows are
     sent. Arguments have the same meaning as in `Producer`; sizes in bytes, times in milliseconds.
 
     - `batch_size`: of a batch before compression; the topic's max.message.bytes should allow it.
+    - `transactional_id`: rows are written in transactions, see `transaction`; a commit flushes.
+      `transaction_timeout_ms` as in `Producer`.
     - `gather_bytes`: rows are gathered up to this size, or to a batch for each partition, before
       they are encoded and sent: small writes make large batches. `buffer_memory` counts encoded
       batches.
@@ -92,6 +98,8 @@ class TableWriter:
         max_in_flight: int = 5,
         request_timeout_ms: int = 10_000,
         delivery_timeout_ms: int = 120_000,
+        transactional_id: str | None = None,
+        transaction_timeout_ms: int = 60_000,
         retries: int = RETRIES_MAX,
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
@@ -116,6 +124,8 @@ class TableWriter:
             delivery_timeout_ms=delivery_timeout_ms,
             retries=retries,
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
+            transactional_id=transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
         )
         named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
         self._ports = ClientPorts.of(
@@ -133,19 +143,23 @@ class TableWriter:
         self._next: _Outgoing | None = None
 
     async def __aenter__(self) -> Self:
-        self._engine.start()
+        await self._engine.initialise()
         return self
 
-    async def __aexit__(self, exc_type: type[BaseException] | None, *exc_info: object) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         try:
-            if exc_type is None:
+            if exc_info[0] is None and not self._engine.is_transactional:
                 await self.flush()
         finally:
             await self.close()
 
     async def close(self) -> None:
-        """Stop sending: rows that were not flushed may or may not be stored. See `async with`."""
-        await self._engine.close(timeout_ms=0)
+        """Stop sending: rows that were not flushed may or may not be stored. See `async with`.
+
+        An open transaction is aborted, for at most `request_timeout_ms`.
+        """
+        limit_ms = self._config.request_timeout_ms if self._engine.is_transactional else 0
+        await self._engine.close(timeout_ms=limit_ms)
 
     async def write(self, topic: str, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; its columns are those of `rows`, at least "value".
@@ -155,11 +169,21 @@ class TableWriter:
         record can hold, MessageTooLargeError, and KafkaError for a topic that does not exist; then
         no row of the batch was taken. Raises the first error of earlier writes,
         BufferExhaustedError after max_block_ms, and ClientClosedError; then some of the rows may be
-        stored, and `flush` raises too. If cancelled, it may have taken the first rows.
+        stored, and `flush` raises too. If cancelled, it may have taken the first rows. In a
+        transaction any of these leaves only the abort.
         """
+        transaction = self._engine.enter()
+        try:
+            await self._write(topic, batch, transaction)
+        except BaseException as error:
+            self._engine.note_failure(transaction, error)
+            raise
+
+    async def _write(self, topic: str, batch: pa.RecordBatch, transaction: int) -> None:
         check_schema(batch.schema)
         view = await self._engine.topic(topic)
         async with self._turn:
+            self._engine.check(transaction)
             self._tally.raise_error()
             for rows, size_bytes in self._check(view, batch):
                 await self._gather(topic, view, rows, size_bytes)
@@ -204,7 +228,7 @@ class TableWriter:
             await self._send(topic)
             gathered = None
         if gathered is None:
-            gathered = self._gathered[topic] = _Gathered(view)
+            gathered = self._gathered[topic] = _Gathered(view, self._engine.enter())
         gathered.view = view
         gathered.parts.append(rows)
         gathered.size_bytes += size_bytes
@@ -230,6 +254,7 @@ class TableWriter:
                 self._next = one
                 self._tally.raise_error()
                 await self._engine.admit(one.tp.topic, len(one.batch.data))
+                self._engine.check(one.transaction)
                 self._hand_over(one)
                 self._next = None
         except TidelogError as error:
@@ -249,6 +274,29 @@ class TableWriter:
         )
         self._tally.count_sent(len(data))
         self._engine.announce()
+
+    async def _commit(self) -> None:
+        """Flush, then commit; rows that cannot be sent leave only the abort."""
+        state = self._engine.transactions.state
+        if state.may_send:
+            number = state.number
+            try:
+                await self.flush()
+            except TidelogError as error:
+                self._engine.note_failure(number, error)
+        await self._end(self._engine.transactions.commit())
+
+    async def _abort(self) -> None:
+        await self._end(self._engine.transactions.abort())
+
+    async def _end(self, ending: Coroutine[None, None, None]) -> None:
+        """End a transaction; of one that was aborted no row is left to be sent."""
+        try:
+            await ending
+        finally:
+            if not self._engine.transactions.state.may_send:
+                self._drop_all()
+                self._tally = Tally()
 
     def _drop_all(self) -> None:
         """Drop all unsent rows after an error, since no caller could learn which are stored."""
@@ -271,7 +319,8 @@ class TableWriter:
             codec=config.codec,
             level=config.compression_level,
         ):
-            yield _Outgoing(TopicPartition(topic, partition), view.topic_id, batch)
+            tp = TopicPartition(topic, partition)
+            yield _Outgoing(tp, view.topic_id, batch, gathered.transaction)
 
     def _partitioning(self, topic: str) -> RowPartitioning:
         found = self._partitionings.get(topic)

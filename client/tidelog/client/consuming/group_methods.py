@@ -50,7 +50,7 @@ class GroupMethods(ConsumerBase[K, V]):
         return await self._grouped().committed([TopicPartition(*one) for one in partitions])
 
     def group_metadata(self) -> GroupMetadata:
-        """Return the membership as of now; its epoch is 0 while the consumer is no member."""
+        """Return the membership as of now, for `Producer.send_offsets_to_transaction`."""
         return self._grouped().metadata
 
     def extend_poll(self, duration_ms: int) -> None:

@@ -130,6 +130,8 @@ class GroupReader:
     def metadata(self) -> GroupMetadata:
         """The membership as of now."""
         one = self._membership
+        if not self.is_subscribed:
+            return GroupMetadata(one.group_id, "", -1, None)
         return GroupMetadata(one.group_id, one.member_id, one.epoch, one.instance_id)
 
     def subscribe(

@@ -1,4 +1,4 @@
-"""Calls to a group's coordinator, wherever it is, repeated where that helps."""
+"""Calls to the coordinator of a group or of a transactional id, repeated where that helps."""
 
 from __future__ import annotations
 
@@ -28,18 +28,26 @@ RETRIED = frozenset(
         common_pb2.THROTTLING_QUOTA_EXCEEDED,
         common_pb2.BROKER_NOT_AVAILABLE,
         common_pb2.UNSTABLE_OFFSET_COMMIT,
+        common_pb2.CONCURRENT_TRANSACTIONS,
     }
 )
 """Codes after which the same request may succeed."""
 
 
 class CoordinatorCalls:
-    """The coordinator of one group, as a client knows it."""
+    """The coordinator of one group, or transactional id, as a client knows it."""
 
     def __init__(
-        self, routing: Routing, group_id: str, *, backoff: Backoff, request_timeout_ms: int
+        self,
+        routing: Routing,
+        group_id: str,
+        *,
+        backoff: Backoff,
+        request_timeout_ms: int,
+        is_transactional: bool = False,
     ) -> None:
         self.group_id = group_id
+        self._is_transactional = is_transactional
         self.routing = routing
         self._backoff = backoff
         self._request_timeout_ms = request_timeout_ms
@@ -57,7 +65,10 @@ class CoordinatorCalls:
         return self._address
 
     async def _find(self) -> str:
-        request = FindCoordinatorRequest(group_ids=[self.group_id])
+        if self._is_transactional:
+            request = FindCoordinatorRequest(transactional_ids=[self.group_id])
+        else:
+            request = FindCoordinatorRequest(group_ids=[self.group_id])
         found = await self.routing.call_any(
             FIND_COORDINATOR, request, timeout_ms=self._request_timeout_ms
         )

@@ -27,8 +27,9 @@ class GroupMetadata(NamedTuple):
 
     group_id: str
     member_id: str
+    """Empty for a consumer that does not subscribe."""
     epoch: int
-    """Epoch of the member; 0 while it is no member."""
+    """Epoch of the member; 0 while it is no member, -1 for one that does not subscribe."""
     instance_id: str | None
 
 

@@ -226,7 +226,8 @@ class Accumulator(Generic[W]):
             if taken and (total > max_bytes or batch.topic_id != taken[0].topic_id):
                 break
             if sequences is not None and batch.numbers is None:
-                batch.number(sequences.number(tp, batch.records_count))
+                numbers = sequences.number(tp, batch.records_count)
+                batch.number(numbers, is_transactional=sequences.is_transactional)
             queue.launch(batch)
             self._expiring.drop(_age(batch))
             taken.append(batch)
@@ -295,7 +296,8 @@ class Accumulator(Generic[W]):
             half.runs = _cut_runs(batch.runs, start, stop)
             half.seal()
             if batch.numbers is not None:
-                half.number(batch.numbers.after(start))
+                numbers = batch.numbers.after(start)
+                half.number(numbers, is_transactional=self._is_transactional)
             halves.append(half)
         self._queues[batch.tp].replace(batch, halves)
         self._land(batch.tp)
@@ -329,7 +331,7 @@ class Accumulator(Generic[W]):
         forgotten the producer appended a later batch first.
         """
         queue, sequences = self._queues.get(tp), self._sequences
-        if sequences is None or not sequences.is_broken(tp):
+        if sequences is None or self._is_transactional or not sequences.is_broken(tp):
             return []
         if queue is not None and queue.is_in_flight:
             self._note(tp)
@@ -347,12 +349,36 @@ class Accumulator(Generic[W]):
         self._land(tp)
         return lost
 
+    def drop_waiting(self) -> list[Batch[W]]:
+        """Remove and return all batches that are not in flight, of a transaction that failed."""
+        waiting = [batch for batch in self._incomplete.values() if not batch.is_in_flight]
+        for batch in waiting:
+            self._drop(batch)
+        return waiting
+
+    def drop_all(self) -> list[Batch[W]]:
+        """Remove and return all batches, of a transaction that is aborted.
+
+        Those in flight are over: the caller ignores their answers.
+        """
+        flying = [batch for batch in self._incomplete.values() if batch.is_in_flight]
+        dropped = self.drop_waiting()
+        for batch in flying:
+            self.complete([batch])
+        for tp in list(self._queues):
+            self.resume(tp)
+        return dropped + flying
+
     def make_all_due(self) -> None:
         """End the linger of all batches."""
         for batch in self._lingering:
             batch.is_due = True
             self._note(batch.tp)
         self._lingering.clear()
+
+    @property
+    def _is_transactional(self) -> bool:
+        return self._sequences is not None and self._sequences.is_transactional
 
     def _is_over(self, batch: Batch[W], now_ms: int) -> bool:
         return batch.is_due or batch.created_ms + self._config.linger_ms <= now_ms

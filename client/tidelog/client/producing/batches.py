@@ -90,10 +90,10 @@ class Batch(Generic[W]):
         self.data, self.size_bytes, self.is_due = data, len(data), True
         self.builder.records_count = records_count
 
-    def number(self, numbers: Numbers) -> None:
+    def number(self, numbers: Numbers, *, is_transactional: bool = False) -> None:
         """Give the sealed batch its numbers, which it keeps for all attempts."""
         self.numbers = numbers
-        self.data = set_sequence(self.data, **numbers._asdict())
+        self.data = set_sequence(self.data, **numbers._asdict(), is_transactional=is_transactional)
 
 
 @dataclass(slots=True)

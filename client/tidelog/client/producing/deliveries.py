@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
+from tidelog.client.errors import TransactionAbortedError
 from tidelog.client.producing.producer_interceptors import OnDelivery
 from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
 
@@ -57,8 +58,9 @@ class SingleDelivery:
         """See `Delivery`."""
         if not self.future.done():
             self.future.set_exception(error)
-            if self._listener is not None:
-                # The listener gets the error, so asyncio must not report it as never retrieved.
+            if self._listener is not None or isinstance(error, TransactionAbortedError):
+                # The listener gets the error, and an abort is the application's own: asyncio must
+                # not report it as never retrieved.
                 self.future.exception()
         if self._listener is not None:
             self._listener(None, error)

@@ -14,6 +14,9 @@ Owns the verdict on each batch, and the pause of a partition after a failure. Se
     anything else                     failed; batches that shared its records field are first tried
                                       alone
 
+A batch that fails in a transaction fails the transaction; a batch that must wait for the end of the
+transaction before is sent again soon, and this counts as no retry.
+
 After a broken or timed-out call the batch may have been appended. Each batch of an idempotent
 producer has a records field of its own, and numbers by which the log recognises it: see `sequences`
 for their further answers. Without numbers a retried batch may then be in the log twice.
@@ -42,6 +45,17 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceResult
 
 Batches = list[Batch[Delivery]]
+_COORDINATOR_CODES = frozenset(
+    {
+        common_pb2.CONCURRENT_TRANSACTIONS,
+        common_pb2.COORDINATOR_LOAD_IN_PROGRESS,
+        common_pb2.COORDINATOR_NOT_AVAILABLE,
+        common_pb2.NOT_COORDINATOR,
+    }
+)
+"""Answers of a leader that had to wait for the transaction coordinator: it leads all the same."""
+_MARKERS_BACKOFF = Backoff(1, 20)
+"""Pauses while markers of the transaction before are being written, some milliseconds."""
 
 
 class Outcomes:
@@ -57,6 +71,7 @@ class Outcomes:
         delivery_timeout_ms: int,
         retries: int,
         on_progress: Callable[[], None],
+        on_failed: Callable[[TidelogError], None] = lambda _: None,
     ) -> None:
         self._accumulator = accumulator
         self._routing = routing
@@ -65,6 +80,7 @@ class Outcomes:
         self._delivery_timeout_ms = delivery_timeout_ms
         self._retries = retries
         self._report_progress = on_progress
+        self._report_failed = on_failed
         self._failures: dict[TopicPartition, int] = {}
         # The leader epoch of each partition's last failure.
         self._failed_epochs: dict[TopicPartition, int] = {}
@@ -149,11 +165,17 @@ class Outcomes:
         for batch, result in zip(batches, results, strict=True):
             error = error_from_wire(result.error) if result.error.code else None
             verdict = verdict_on(
-                error, records_count=batch.records_count, is_after_another=batch.is_after_another
+                error,
+                records_count=batch.records_count,
+                is_after_another=batch.is_after_another,
+                is_transactional=self._sequences is not None and self._sequences.is_transactional,
             )
             if error is None or verdict in (Verdict.FAILED, Verdict.FENCED):
                 batch.is_stored = error is None
                 over.append((batch, verdict, result))
+                continue
+            if error.code in _COORDINATOR_CODES:
+                self._send_again([batch], error, at_once=False)
                 continue
             # A batch that came too early waits only for the batches before it.
             is_early = error.code == common_pb2.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -227,10 +249,10 @@ class Outcomes:
         for batch in batches:
             _note_failure(batch, error)
         is_first = self._accumulator.is_first(batches[0])
-        at_ms = self._resume_ms(batches[0].tp, at_once=at_once or not is_first)
+        at_ms = self._resume_ms(batches[0].tp, error, at_once=at_once or not is_first)
         self._accumulator.retry(batches, at_ms=at_ms)
 
-    def _resume_ms(self, tp: TopicPartition, *, at_once: bool) -> int:
+    def _resume_ms(self, tp: TopicPartition, error: TidelogError, *, at_once: bool) -> int:
         """The time at which batches are sent to a partition again after a failure."""
         now_ms = self._routing.clock.monotonic_ms()
         if at_once:
@@ -238,7 +260,9 @@ class Outcomes:
         leader = self._routing.metadata.leader(tp)
         self._failed_epochs[tp] = -1 if leader is None else leader.epoch
         failures = self._failures[tp] = self._failures.get(tp, 0) + 1
-        return now_ms + self._backoff.delay_ms(failures, self._routing.random)
+        is_ending = error.code == common_pb2.CONCURRENT_TRANSACTIONS
+        backoff = _MARKERS_BACKOFF if is_ending else self._backoff
+        return now_ms + backoff.delay_ms(failures, self._routing.random)
 
     def _timeout_error(self, batch: Batch[Delivery]) -> DeliveryTimeoutError:
         topic, partition = batch.tp
@@ -255,6 +279,7 @@ class Outcomes:
         if batch.numbers is not None and self._sequences is not None:
             self._sequences.break_off(batch.tp, is_fenced=is_fenced)
         self._failures.pop(batch.tp, None)
+        self._report_failed(error)
         fail(batch, error)
         self._report_progress()
 

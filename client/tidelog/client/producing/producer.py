@@ -26,7 +26,10 @@ from tidelog.client.connections import (
 from tidelog.client.errors import (
     BufferExhaustedError,
     ClientClosedError,
+    InvalidTxnStateError,
     MessageTooLargeError,
+    ProducerFencedError,
+    TransactionAbortedError,
 )
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.accumulator import (
@@ -54,12 +57,22 @@ from tidelog.client.producing.producer_interceptors import (
 from tidelog.client.producing.serializers import K, Serializer, Serializers, V
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.client.routing import named_bootstrap
+from tidelog.client.transactions.methods import TransactionMethods
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES
 
+_HALF_WAY = (
+    BufferExhaustedError,
+    ClientClosedError,
+    InvalidTxnStateError,
+    ProducerFencedError,
+    TransactionAbortedError,
+)
+"""Errors between two chunks of many records: the result reports them."""
 
-class Producer(Generic[K, V]):
+
+class Producer(TransactionMethods, Generic[K, V]):
     """Sends records to topics; use it as `async with Producer("127.0.0.1:9192") as producer`.
 
     Sizes in bytes, times in milliseconds:
@@ -94,6 +107,9 @@ class Producer(Generic[K, V]):
       `Partitioner`.
     - `key_serializer`, `value_serializer`: called with topic and object, return bytes or None (a
       null). They are not called for None, which is null. Without one, objects must be bytes.
+    - `transactional_id`: records are sent in transactions, see `transaction`; one running producer
+      for each id: a new one fences the older one. `transaction_timeout_ms`: the coordinator aborts
+      a transaction that is open for longer; at most the brokers' transaction.max.timeout.ms.
     - `interceptors`: see every record before it is serialized, in this order, and its outcome,
       taken or not; an exception in one is logged and ignored.
     """
@@ -123,6 +139,8 @@ class Producer(Generic[K, V]):
         key_serializer: Serializer[K] | None = None,
         value_serializer: Serializer[V] | None = None,
         interceptors: Sequence[ProducerInterceptor[K, V]] | None = None,
+        transactional_id: str | None = None,
+        transaction_timeout_ms: int = 60_000,
         retries: int = RETRIES_MAX,
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
@@ -147,6 +165,8 @@ class Producer(Generic[K, V]):
             delivery_timeout_ms=delivery_timeout_ms,
             retries=retries,
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
+            transactional_id=transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
         )
         named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
         self._ports = ClientPorts.of(
@@ -166,11 +186,15 @@ class Producer(Generic[K, V]):
         await self.stop()
 
     async def start(self) -> None:
-        """Start sending, as `async with` does; no broker is called before the first record."""
-        self._engine.start()
+        """Start sending, as `async with` does; no broker is called before the first record.
+
+        With `transactional_id` the coordinator is: raises InvalidTransactionTimeoutError,
+        KafkaError, and after `delivery_timeout_ms` the last error; the producer is then closed.
+        """
+        await self._engine.initialise()
 
     async def stop(self) -> None:
-        """Close, as leaving `async with` does: flush for at most `close_timeout_ms`."""
+        """Close, as leaving `async with` does: flush for at most `close_timeout_ms`, or abort."""
         await self.close(timeout_ms=self.close_timeout_ms)
 
     async def send(
@@ -216,9 +240,10 @@ class Producer(Generic[K, V]):
 
         Raises MessageTooLargeError, BufferExhaustedError after max_block_ms, ClientClosedError,
         SerializationError, PartitionerError, and KafkaError for a topic or partition that does not
-        exist. Records submitted by one task keep their order in a partition. For a record that was
-        taken, `on_delivery` is called once on the loop, even if no task waits; an exception in it
-        is logged.
+        exist; with `transactional_id` InvalidTxnStateError, TransactionAbortedError and
+        ProducerFencedError. Records submitted by one task keep their order in a partition. For a
+        record that was taken, `on_delivery` is called once on the loop, even if no task waits; an
+        exception in it is logged.
         """
         record = ProducerRecord(topic, value, key, tuple(headers), partition, timestamp_ms)
         if self._interceptors:
@@ -226,9 +251,12 @@ class Producer(Generic[K, V]):
         listener = on_delivery
         if on_delivery is not None or self._interceptors:
             listener = self._interceptors.listener(on_delivery)
+        transaction = 0
         try:
-            return await self._take(record, listener)
+            transaction = self._engine.enter()
+            return await self._take(record, listener, transaction)
         except Exception as error:
+            self._engine.note_failure(transaction, error)
             self._interceptors.on_acknowledgement(None, error)
             raise
 
@@ -268,9 +296,14 @@ class Producer(Generic[K, V]):
         """
         if self._interceptors:
             values, keys = self._intercept(topic, values, keys, partition, timestamp_ms)
+        transaction = 0
         try:
-            return await self._take_many(topic, values, keys, partition, timestamp_ms)
+            transaction = self._engine.enter()
+            return await self._take_many(
+                topic, values, keys, partition, timestamp_ms, transaction=transaction
+            )
         except Exception as error:
+            self._engine.note_failure(transaction, error)
             if self._interceptors:
                 for _ in values:
                     self._interceptors.on_acknowledgement(None, error)
@@ -283,6 +316,7 @@ class Producer(Generic[K, V]):
     async def close(self, *, timeout_ms: int = 30_000) -> None:
         """Flush for at most `timeout_ms`; remaining records fail with ClientClosedError.
 
+        An open transaction is aborted instead, for at most that time.
         Cancelling it ends the wait; the producer is closed nevertheless.
         """
         await self._engine.close(timeout_ms=timeout_ms)
@@ -292,7 +326,7 @@ class Producer(Generic[K, V]):
         return sorted((await self._engine.topic(topic)).leaders)
 
     async def _take(
-        self, record: ProducerRecord[K, V], listener: OnDelivery | None
+        self, record: ProducerRecord[K, V], listener: OnDelivery | None, transaction: int
     ) -> asyncio.Future[RecordMetadata]:
         """See `submit`."""
         topic, _, _, headers, partition, timestamp_ms = record
@@ -308,6 +342,7 @@ class Producer(Generic[K, V]):
         elif partition not in view.leaders:
             await self._engine.check_partition(topic, partition)
             view = await self._engine.admit(topic, size)
+        self._engine.check(transaction)
         delivery = SingleDelivery(timestamp_ms=timestamp_ms, listener=listener)
         self._append(
             TopicPartition(topic, partition),
@@ -343,6 +378,8 @@ class Producer(Generic[K, V]):
         keys: Sequence[K | None] | None,
         partition: int | None,
         timestamp_ms: int | None,
+        *,
+        transaction: int,
     ) -> asyncio.Future[BulkMetadata]:
         """See `submit_many`."""
         pairs = self._serializers.pairs(topic, keys, values)
@@ -368,7 +405,9 @@ class Producer(Generic[K, V]):
             size, chunk = ends[stop] - ends[start], pairs[start:stop]
             try:
                 view = await self._engine.admit(topic, size)
-            except (BufferExhaustedError, ClientClosedError) as error:
+                self._engine.check(transaction)
+            except _HALF_WAY as error:
+                self._engine.note_failure(transaction, error)
                 delivery.fail(error, len(pairs) - start)
                 break
             if partition is not None:

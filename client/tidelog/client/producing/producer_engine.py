@@ -18,6 +18,9 @@ from tidelog.client.errors import (
     BufferExhaustedError,
     ClientClosedError,
     ClientConfigError,
+    InvalidTxnStateError,
+    TidelogError,
+    TransactionAbortedError,
     UnknownTopicOrPartitionError,
 )
 from tidelog.client.ports import ClientPorts
@@ -26,8 +29,12 @@ from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.sender import Sender, SenderConfig
 from tidelog.client.producing.sequences import Sequences
 from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.client.transactions.transaction_state import TransactionState
+from tidelog.client.transactions.transactions import Transactions, TransactionsConfig
 from tidelog.records.compression import Codec, codec_named
 
+TRANSACTIONAL_ID_CHARACTERS_MAX = 249
+"""As the coordinator's limit."""
 _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
 
 
@@ -49,6 +56,8 @@ class ProducerEngineConfig:
     delivery_timeout_ms: int
     retries: int = RETRIES_MAX
     backoff: Backoff = field(default_factory=Backoff)
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:
         """Raise ClientConfigError for contradictory options, and the errors of `codec_named`."""
@@ -71,6 +80,26 @@ class ProducerEngineConfig:
         if self.max_in_flight < 1:
             raise ClientConfigError(f"max_in_flight={self.max_in_flight}: it must be at least 1")
         codec_named(self.compression, level=self.compression_level)
+        if self.transactional_id is not None:
+            self._check_transactional(self.transactional_id)
+
+    def _check_transactional(self, transactional_id: str) -> None:
+        if not 0 < len(transactional_id) <= TRANSACTIONAL_ID_CHARACTERS_MAX:
+            raise ClientConfigError(
+                f"transactional_id has {len(transactional_id)} characters: 1 to "
+                f"{TRANSACTIONAL_ID_CHARACTERS_MAX}, or None for no transactions"
+            )
+        if _ACKS[self.acks] != -1:
+            raise ClientConfigError(
+                f'transactional_id needs acks="all", not {self.acks}: what is committed must '
+                "survive its leader"
+            )
+        if not self.is_idempotent:
+            raise ClientConfigError(
+                "transactional_id needs idempotence: leave enable_idempotence and retries as they "
+                "are by default"
+            )
+        check_range("transaction_timeout_ms", self.transaction_timeout_ms, least=1, most=2**31 - 1)
 
     @property
     def codec(self) -> Codec:
@@ -90,7 +119,8 @@ class ProducerEngine:
     def __init__(
         self, bootstrap: str | Sequence[str], *, ports: ClientPorts, config: ProducerEngineConfig
     ) -> None:
-        sequences = Sequences() if config.is_idempotent else None
+        is_transactional = config.transactional_id is not None
+        sequences = Sequences(is_transactional=is_transactional) if config.is_idempotent else None
         self._config = config
         self._ports = ports
         asking = RoutingConfig(allow_auto_topic_creation=True, backoff=config.backoff)
@@ -104,12 +134,26 @@ class ProducerEngine:
             compression_level=config.compression_level,
         )
         self.accumulator: Accumulator[Delivery] = Accumulator(gathering, sequences)
+        state = None
+        if config.transactional_id is not None:
+            state = TransactionState(config.transactional_id)
         self._sender = Sender(
             accumulator=self.accumulator,
             routing=self.routing,
             config=_sender_config(config),
             sequences=sequences,
+            transaction=state,
         )
+        self._transactions: Transactions | None = None
+        if state is not None and sequences is not None:
+            self._transactions = Transactions(
+                state,
+                routing=self.routing,
+                sender=self._sender,
+                accumulator=self.accumulator,
+                sequences=sequences,
+                config=_transactions_config(config),
+            )
         self._has_news = self._is_started = self.is_closed = False
 
     def start(self) -> None:
@@ -117,6 +161,54 @@ class ProducerEngine:
         if not self._is_started:
             self._is_started = True
             self._sender.start()
+
+    async def initialise(self) -> None:
+        """Start, and initialise a transactional producer; if that fails, close and raise."""
+        self.start()
+        if self._transactions is None:
+            return
+        try:
+            await self._transactions.initialise()
+        except BaseException:
+            await self.close(timeout_ms=0)
+            raise
+
+    @property
+    def is_transactional(self) -> bool:
+        """True if records are sent in transactions only."""
+        return self._transactions is not None
+
+    @property
+    def transactions(self) -> Transactions:
+        """The producer's transactions. Errors: ClientClosedError, InvalidTxnStateError."""
+        if self.is_closed:
+            raise ClientClosedError("the producer is closed")
+        if self._transactions is None:
+            raise InvalidTxnStateError(
+                "the producer has no transactions: make it with transactional_id="
+            )
+        self.start()
+        return self._transactions
+
+    def enter(self) -> int:
+        """Admit a send; return its transaction's number, for `check` and `note_failure`.
+
+        Errors: those of `TransactionState.enter`; none without transactions.
+        """
+        return 0 if self._transactions is None else self._transactions.state.enter()
+
+    def check(self, transaction: int) -> None:
+        """Raise what `TransactionState.check` does: a record must not join a later transaction."""
+        if self._transactions is not None:
+            self._transactions.state.check(transaction)
+
+    def note_failure(self, transaction: int, error: BaseException) -> None:
+        """Note a send that failed before it was in the buffer: its transaction cannot commit."""
+        if self._transactions is None or isinstance(error, ClientClosedError):
+            return
+        if not isinstance(error, TidelogError):
+            error = TransactionAbortedError(f"a record was not taken: {error}")
+        self._transactions.state.fail(transaction, error)
 
     def known(self, topic: str) -> TopicView | None:
         """The topic, if the metadata knows it."""
@@ -192,6 +284,8 @@ class ProducerEngine:
             stack.push_async_callback(self._sender.stop)
             try:
                 async with asyncio.timeout(timeout_ms / 1000):
+                    if self._transactions is not None:
+                        await self._transactions.close()
                     await self.flush()
             except TimeoutError:
                 pass  # the rest fails when the sender stops
@@ -207,6 +301,15 @@ class ProducerEngine:
                 f"buffer_memory={self._config.buffer_memory} stayed full for {max_block_ms} ms: "
                 "brokers acknowledge more slowly than records are sent"
             ) from None
+
+
+def _transactions_config(config: ProducerEngineConfig) -> TransactionsConfig:
+    return TransactionsConfig(
+        transaction_timeout_ms=config.transaction_timeout_ms,
+        request_timeout_ms=config.request_timeout_ms,
+        delivery_timeout_ms=config.delivery_timeout_ms,
+        backoff=config.backoff,
+    )
 
 
 def _sender_config(config: ProducerEngineConfig) -> SenderConfig:

@@ -18,7 +18,13 @@ from dataclasses import dataclass, field
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.connections import RETRIES_MAX
-from tidelog.client.errors import CallFailedError, ClientClosedError, TidelogError, raise_for
+from tidelog.client.errors import (
+    CallFailedError,
+    ClientClosedError,
+    TidelogError,
+    TransactionAbortedError,
+    raise_for,
+)
 from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.outcomes import Batches, Outcomes, fail
@@ -28,6 +34,7 @@ from tidelog.client.producing.ready_partitions import ReadyPartitions
 from tidelog.client.producing.sequences import Sequences
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
+from tidelog.client.transactions.transaction_state import TransactionState
 from tidelog.client.unwinding import unwind
 from tidelog.v1.data_pb2 import (
     InitProducerIdRequest,
@@ -66,7 +73,9 @@ class Sender:
         routing: Routing,
         config: SenderConfig,
         sequences: Sequences | None = None,
+        transaction: TransactionState | None = None,
     ) -> None:
+        self._transaction = transaction
         self._accumulator = accumulator
         self._sequences = sequences
         self._routing = routing
@@ -87,7 +96,8 @@ class Sender:
             backoff=config.backoff,
             delivery_timeout_ms=config.delivery_timeout_ms,
             retries=config.retries,
-            on_progress=self._report_progress,
+            on_progress=self.report_progress,
+            on_failed=self._fail_transaction,
         )
         self._enough = config.max_request_size // 2
         """The bytes of full batches that justify another request to a broker with one in flight."""
@@ -133,13 +143,25 @@ class Sender:
                 error.is_outcome_unknown = batch.is_in_flight or batch.is_outcome_unknown
                 fail(batch, error)
                 batch.runs.clear()
-            self._report_progress()
+            self.report_progress()
+
+    async def abandon(self) -> None:
+        """Drop all batches, of an aborted transaction; requests in flight end without an answer.
+
+        The answer to one that ignores its cancellation has no effect.
+        """
+        requests = [task for tasks in self._requests.values() for task in tasks]
+        for batch in self._accumulator.drop_all():
+            fail(batch, self._aborted())
+        self.report_progress()
+        await unwind(requests)
 
     async def _run(self) -> None:
         while True:
             self._wake.clear()
             now_ms = self._clock.monotonic_ms()
             self._outcomes.expire(now_ms)
+            self._drop_failed()
             self._dispatch(now_ms)
             await self._sleep_until(self._accumulator.next_event_ms())
 
@@ -165,6 +187,8 @@ class Sender:
             self._routing.request_refresh()
         for address in self._ready.addresses:
             while self._may_send() and (worth := self._worth_sending(address)):
+                if self._transaction is not None:
+                    self._transaction.is_touched = True
                 task = asyncio.create_task(self._send(address, self._take(worth)))
                 self._requests.setdefault(address, []).append(task)
                 self._ready.look()
@@ -175,7 +199,8 @@ class Sender:
         To be checked after each update of the lines: batches given up there may have ended the last
         epoch of the producer id.
         """
-        return bool(self._accumulator.ready) and self._is_identified()
+        may = self._transaction is None or self._transaction.may_send
+        return may and bool(self._accumulator.ready) and self._is_identified()
 
     def _address_of(self, tp: TopicPartition) -> str | None:
         leader = self._routing.metadata.leader(tp)
@@ -237,15 +262,17 @@ class Sender:
         try:
             results = await self._call(address, items)
         except TidelogError as error:
-            self._outcomes.handle_failure(address, items, error)
+            if not items[0][0].is_over:  # of a transaction that was aborted meanwhile
+                self._outcomes.handle_failure(address, items, error)
         else:
-            self._outcomes.handle_answer(items, results)
+            if not items[0][0].is_over:
+                self._outcomes.handle_answer(items, results)
         finally:
             for batches in items:
                 self._outcomes.renumber(batches[0].tp)
             task = asyncio.current_task()
             self._requests[address] = [one for one in self._requests[address] if one is not task]
-            self._report_progress()
+            self.report_progress()
             self.wake()
 
     async def _call(self, address: str, items: list[Batches]) -> Sequence[PartitionProduceResult]:
@@ -257,6 +284,7 @@ class Sender:
         request = ProduceRequest(
             acks=self._config.acks,
             timeout_ms=timeout_ms,
+            transactional_id=self._transaction.transactional_id if self._transaction else "",
             partitions=[
                 PartitionProduceData(
                     topic=batches[0].tp.topic,
@@ -277,6 +305,29 @@ class Sender:
             )
         return response.partitions
 
-    def _report_progress(self) -> None:
+    def _fail_transaction(self, error: TidelogError) -> None:
+        if self._transaction is not None:
+            self._transaction.fail(self._transaction.number, error)
+            self.wake()
+
+    def _drop_failed(self) -> None:
+        """Fail what waits in a transaction that can only be aborted: it is never sent."""
+        transaction = self._transaction
+        if transaction is None or transaction.may_send:
+            return
+        dropped = self._accumulator.drop_waiting()
+        for batch in dropped:
+            fail(batch, self._aborted())
+        if dropped:
+            self.report_progress()
+
+    def _aborted(self) -> TidelogError:
+        failure = None if self._transaction is None else self._transaction.failure
+        return TransactionAbortedError(
+            f"the record's transaction was aborted, none of it is visible: {failure}"
+        )
+
+    def report_progress(self) -> None:
+        """Wake those in `wait_for_progress`."""
         self._progress.set()
         self._progress.clear()

@@ -16,6 +16,10 @@ an epoch ends (KIP-360):
 
 Epochs are per partition, as brokers compare them. A batch that may have been appended is never
 numbered again: the log would not recognise it under other numbers.
+
+A transactional producer has one epoch in all partitions, its coordinator's, for each transaction
+(KIP-890). It ends none itself: where the table above ends an epoch, the transaction has failed. The
+next transaction's epoch begins at sequence 0 everywhere.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -62,7 +66,11 @@ class Verdict(Enum):
 
 
 def verdict_on(
-    error: TidelogError | None, *, records_count: int, is_after_another: bool
+    error: TidelogError | None,
+    *,
+    records_count: int,
+    is_after_another: bool,
+    is_transactional: bool = False,
 ) -> Verdict:
     """The verdict on a batch of `records_count` records.
 
@@ -71,7 +79,9 @@ def verdict_on(
     if error is None:
         return Verdict.DONE
     if error.code == common_pb2.OUT_OF_ORDER_SEQUENCE_NUMBER:
-        return Verdict.AGAIN if is_after_another else Verdict.RENUMBER
+        if is_after_another:
+            return Verdict.AGAIN
+        return Verdict.FAILED if is_transactional else Verdict.RENUMBER
     if error.code == common_pb2.INVALID_PRODUCER_EPOCH:
         return Verdict.FENCED
     if error.is_retriable:
@@ -94,16 +104,25 @@ class _Partition:
 
 
 class Sequences:
-    """The numbers of a producer; `producer_id` is None while one must be requested."""
+    """The numbers of a producer; `producer_id` is None while one must be requested.
 
-    def __init__(self) -> None:
+    `is_transactional`: a coordinator gives id and epoch, for one transaction each.
+    """
+
+    def __init__(self, *, is_transactional: bool = False) -> None:
+        self.is_transactional = is_transactional
         self.producer_id: int | None = None
         self._epoch = 0
         self._partitions: dict[TopicPartition, _Partition] = {}
 
     def adopt(self, producer_id: int, producer_epoch: int) -> None:
-        """Take the id that a broker gave, for partitions without one."""
+        """Take the id that a broker gave, for partitions without one.
+
+        A transactional producer takes it for all partitions, and has no batch then.
+        """
         self.producer_id, self._epoch = producer_id, producer_epoch
+        if self.is_transactional:
+            self._partitions.clear()
 
     def begin(self, tp: TopicPartition, topic_id: bytes) -> None:
         """Begin a new sequence if the next batch is for another incarnation of the topic.
