@@ -22,11 +22,11 @@ from tidelog.core.errors import InvalidProducerEpochError, OutOfOrderSequenceErr
 from tidelog.core.wire_errors import to_wire
 from tidelog.records.batch import TRANSACTIONAL_FLAG, BatchHeader, iter_batches
 from tidelog.records.records import iter_records
-from tidelog.v1 import coordinator_pb2, data_pb2, transactions_pb2
+from tidelog.v1 import common_pb2, coordinator_pb2, data_pb2, transactions_pb2
 from tidelog.v1.common_pb2 import Endpoint
 
 ADDRESS = "node1:9192"
-TOPICS = {"t": (b"t" * 16, 3), "u": (b"u" * 16, 1)}
+TOPICS = {"t": (b"t" * 16, 3), "u": (b"u" * 16, 1), "__transaction_state": (b"s" * 16, 2)}
 
 
 class Stored(NamedTuple):
@@ -50,6 +50,8 @@ class TransactionBroker(Meddler):
         """Answers to Produce wait for it."""
         self.refusals: list[TidelogError] = []
         """Why batches were refused."""
+        self.last_ms = 0
+        """Timestamp of each producer's newest batch."""
         self.offsets: list[coordinator_pb2.TransactionalOffsetCommitRequest] = []
         self._ids = count(7)
         self._epochs: dict[int, int] = {}
@@ -135,7 +137,107 @@ class TransactionBroker(Meddler):
                 return self._ended(transactions_pb2.EndTransactionResponse(), request)
             case "TransactionalOffsetCommit":
                 return self._take_offsets(request)
-        raise CallFailedError(f"no {method} here")
+        return self._answer_tool(method, request)
+
+    def _answer_tool(self, method: str, request: Any) -> Any:  # of every type
+        tools = {
+            "AbortTransaction": self._abort,
+            "ListTransactions": self._list,
+            "DescribeTransactions": self._describe,
+            "DescribeProducers": self._describe_producers,
+            "AbortHangingTransaction": self._abort_hanging,
+        }
+        if method not in tools:
+            raise CallFailedError(f"no {method} here")
+        return tools[method](request)
+
+    async def close(self) -> None:
+        """Nothing to release: a command closes its transport."""
+
+    # Tools
+
+    def _abort(self, request: Any) -> transactions_pb2.AbortTransactionResponse:
+        answer = transactions_pb2.AbortTransactionResponse()
+        one = self.shard.transactions.get(request.transactional_id)
+        if one is None or one.state.name != "Ongoing":
+            answer.error.code = common_pb2.INVALID_TXN_STATE
+        else:
+            answer.producer_id, answer.producer_epoch = one.producer
+            self.abort(request.transactional_id)
+        return answer
+
+    def _list(self, request: Any) -> transactions_pb2.ListTransactionsResponse:
+        response = transactions_pb2.ListTransactionsResponse()
+        for name, one in sorted(self.shard.transactions.items()):
+            is_wanted = not request.states or one.state.name in request.states
+            is_wanted &= not request.producer_ids or one.producer.id in request.producer_ids
+            if name <= request.after_transactional_id or not is_wanted:
+                continue
+            if response.transactions:
+                response.has_more = True  # a page of one
+                break
+            response.transactions.add(
+                transactional_id=name,
+                producer_id=one.producer.id,
+                producer_epoch=one.producer.epoch,
+                state=one.state.name,
+                age_ms=5,
+            )
+        return response
+
+    def _describe(self, request: Any) -> transactions_pb2.DescribeTransactionsResponse:
+        response = transactions_pb2.DescribeTransactionsResponse()
+        for name in request.transactional_ids:
+            found = response.transactions.add(transactional_id=name)
+            one = self.shard.transactions.get(name)
+            if one is None:
+                found.error.code = common_pb2.TRANSACTIONAL_ID_NOT_FOUND
+                continue
+            found.producer_id, found.producer_epoch = one.producer
+            found.state, found.transaction_timeout_ms = one.state.name, one.timeout_ms
+            found.age_ms, found.coordinator_epoch = 5, 3
+            for each in one.each_partition():
+                found.topics.add(topic=each.topic.name, partitions=[each.number])
+        return response
+
+    def _describe_producers(self, request: Any) -> data_pb2.DescribeProducersResponse:
+        response = data_pb2.DescribeProducersResponse()
+        for asked in request.partitions:
+            found = response.partitions.add(topic=asked.topic, partition=asked.partition)
+            opened = self.opened(asked.topic, asked.partition)
+            for (producer_id, epoch), start in opened.items():
+                found.producers.add(
+                    producer_id=producer_id,
+                    producer_epoch=epoch,
+                    coordinator_epoch=-1,
+                    last_timestamp_ms=self.last_ms,
+                    transaction_start_offset=start,
+                )
+        return response
+
+    def opened(self, topic: str, partition: int) -> dict[tuple[int, int], int]:
+        """First offsets of the transactions that a log holds open, by producer."""
+        found: dict[tuple[int, int], int] = {}
+        for offset, one in enumerate(self.logs[topic, partition]):
+            if isinstance(one.header, Producer):
+                marked = one.header.id
+                found = {key: start for key, start in found.items() if key[0] != marked}
+            else:
+                key = (one.header.producer_id, one.header.producer_epoch)
+                found.setdefault(key, offset)
+        return found
+
+    def _abort_hanging(self, request: Any) -> transactions_pb2.AbortHangingTransactionResponse:
+        response = transactions_pb2.AbortHangingTransactionResponse(marker_offset=-1)
+        for key, start in self.opened(request.topic, request.partition).items():
+            if start == request.start_offset:
+                log = self.logs[request.topic, request.partition]
+                response.producer_id, response.producer_epoch = key
+                response.marker_offset = len(log)
+                log.append(Stored(Producer(*key), False))  # an abort
+                return response
+        response.error.code = common_pb2.INVALID_TXN_STATE
+        return response
 
     def _ended(self, response: Any, request: Any) -> Any:  # of two types
         try:

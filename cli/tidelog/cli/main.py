@@ -34,6 +34,9 @@ COMMANDS = {
     "quorum": Target("quorum:quorum", "Show the controllers and their metadata log."),
     "brokers": Target("brokers:brokers", "List the brokers, live and fenced."),
     "groups": Target("groups:groups", "List, describe, reset and delete consumer groups."),
+    "transactions": Target(
+        "transactions:transactions", "List, describe, find and abort transactions."
+    ),
     "events": Target("events:events", "Show what happened and why, from all nodes' journals."),
     "produce": Target("produce:produce", "Send lines of standard input or a file to a topic."),
     "consume": Target("consume:consume", "Print the records of topics."),

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
@@ -40,6 +40,9 @@ class Tally:
     def __init__(self) -> None:
         self.acknowledged = 0
         self.failed = 0
+        self.committed: int | None = None
+        """Records in committed transactions; None: they are sent in none."""
+        self.transactions = 0
         self.error: BaseException | None = None
         self.on_change: Callable[[], None] = lambda: None
 
@@ -60,6 +63,14 @@ class Tally:
             raise click.ClickException(
                 f"{pluralize(self.failed, 'record')} {were} not acknowledged: {self.error}"
             )
+
+    @property
+    def summary(self) -> str:
+        """The command's last line."""
+        if self.committed is None:
+            return f"{pluralize(self.acknowledged, 'record')} acknowledged"
+        transactions = pluralize(self.transactions, "transaction")
+        return f"{pluralize(self.committed, 'record')} committed in {transactions}"
 
     def _count(self, acknowledged: int, failed: int, error: BaseException | None) -> None:
         self.acknowledged += acknowledged
@@ -109,6 +120,20 @@ class Tally:
     default="none",
     show_default=True,
 )
+@click.option("--transactional-id", metavar="ID", help="Send the lines in transactions.")
+@click.option(
+    "--transaction-records",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Commit each N lines, the rest at the end. Default: all in one transaction.",
+)
+@click.option(
+    "--transaction-timeout-ms",
+    type=click.IntRange(min=1, max=2**31 - 1),
+    default=60_000,
+    show_default=True,
+    help="The brokers abort a transaction that is open for longer.",
+)
 @bootstrap_option
 def produce(
     *,
@@ -123,6 +148,9 @@ def produce(
     partition: int | None,
     acks: str,
     compression: str,
+    transactional_id: str | None,
+    transaction_records: int | None,
+    transaction_timeout_ms: int,
     bootstrap: str,
 ) -> None:
     """Send every line of FILE or standard input to TOPIC; an empty line is an empty record.
@@ -133,7 +161,12 @@ def produce(
 
     With --json key, value, headers and timestamp are those of the line; topic, partition and offset
     in it are ignored.
+
+    With --transactional-id lines become visible to readers of committed records when their
+    transaction is committed; Ctrl-C and an error abort the open one.
     """
+    if transactional_id is None and transaction_records is not None:
+        raise click.UsageError("--transaction-records needs --transactional-id")
     topic, path = _topic_and_file(words, named_topics)
     form = _input_form(
         key_delimiter=key_delimiter,
@@ -154,10 +187,16 @@ def produce(
             linger_ms=LINGER_MS,
             compression=compression,
             max_block_ms=API_TIMEOUT_MS,
+            transactional_id=transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
         ) as producer:
             async with _silence_said(bootstrap):
                 await _find_topic(producer, bootstrap, topic)
-            await _send(producer, topic, fd, form=form, partition=partition, tally=tally)
+            sending = _Sending(producer, topic, form, partition, tally)
+            if transactional_id is None:
+                await _send(sending, fd)
+            else:
+                await _send_in_transactions(sending, fd, records_max=transaction_records)
 
     try:
         with _input(path) as fd, _progress(tally, fd):
@@ -167,7 +206,7 @@ def produce(
         click.echo(f"tidelog: {error.format_message()}", err=True)
         raise click.exceptions.Exit(1) from error
     finally:
-        click.echo(f"{pluralize(tally.acknowledged, 'record')} acknowledged", err=True)
+        click.echo(tally.summary, err=True)
 
 
 def _input_form(
@@ -266,30 +305,67 @@ async def _exists(bootstrap: str, topic: str) -> bool:
                 return not isinstance(described[topic], TidelogError)
 
 
-async def _send(
-    producer: Producer,
-    topic: str,
-    fd: int,
-    *,
-    form: InputForm,
-    partition: int | None,
-    tally: Tally,
-) -> None:
-    """Send until the input ends or a record fails."""
-    limit = MAX_JSON_LINE_BYTES if form.is_json else MAX_LINE_BYTES
-    first = 1
-    async for lines in read_lines(fd, limit_bytes=limit, delimiter=form.delimiter):
-        if form.is_bulk:
-            keys, values = form.pairs(lines)
-            bulk = await producer.submit_many(topic, values, keys=keys, partition=partition)
-            bulk.add_done_callback(tally.add)
-        else:
-            for record in form.records(lines, first=first):
-                future = await producer.submit(topic, **record._asdict(), partition=partition)
-                future.add_done_callback(tally.add_one)
-        first += len(lines)
-        if tally.error is not None:
+class _Sending(NamedTuple):
+    """Where lines go, and how."""
+
+    producer: Producer
+    topic: str
+    form: InputForm
+    partition: int | None
+    tally: Tally
+
+    def lines(self, fd: int) -> AsyncIterator[list[bytes]]:
+        """Lines of the input, as they come."""
+        limit = MAX_JSON_LINE_BYTES if self.form.is_json else MAX_LINE_BYTES
+        return read_lines(fd, limit_bytes=limit, delimiter=self.form.delimiter)
+
+    async def send(self, lines: list[bytes], *, first: int) -> None:
+        """Send lines, the first of which has the number `first`."""
+        topic, partition = self.topic, self.partition
+        if self.form.is_bulk:
+            keys, values = self.form.pairs(lines)
+            bulk = await self.producer.submit_many(topic, values, keys=keys, partition=partition)
+            bulk.add_done_callback(self.tally.add)
             return
+        for record in self.form.records(lines, first=first):
+            future = await self.producer.submit(topic, **record._asdict(), partition=partition)
+            future.add_done_callback(self.tally.add_one)
+
+
+async def _send(sending: _Sending, fd: int) -> None:
+    """Send until the input ends or a record fails."""
+    first = 1
+    async for lines in sending.lines(fd):
+        await sending.send(lines, first=first)
+        first += len(lines)
+        if sending.tally.error is not None:
+            return
+
+
+async def _send_in_transactions(sending: _Sending, fd: int, *, records_max: int | None) -> None:
+    """Send in transactions of `records_max` lines; the producer's close aborts an open one."""
+    producer, tally = sending.producer, sending.tally
+    tally.committed, first, count = 0, 1, 0
+
+    async def commit() -> None:
+        await producer.commit_transaction()
+        tally.committed = (tally.committed or 0) + count
+        tally.transactions += 1
+
+    async for lines in sending.lines(fd):
+        left = lines
+        while left:
+            if not count:
+                await producer.begin_transaction()
+            room = len(left) if records_max is None else records_max - count
+            await sending.send(left[:room], first=first)
+            first, count = first + len(left[:room]), count + len(left[:room])
+            left = left[room:]
+            if count == records_max:
+                await commit()
+                count = 0
+    if count:
+        await commit()
 
 
 @contextmanager
