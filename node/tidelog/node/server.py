@@ -199,14 +199,17 @@ class Node:
             return self._quorum.leader_id
         return None if self._broker is None else self._broker.follower.leader_id
 
-    def _add_services(self) -> BrokerPorts | None:
-        config, peers, clock = self.config, self._ports.peers, self._ports.clock
-        own = _own_cluster(config, self._ports)
-        self.services["tidelog.v1.Node"] = NodeHandler(
+    def _node_handler(self) -> NodeHandler:
+        return NodeHandler(
             status=self._status,
             prepare_stop=self._prepare_stop,
             list_events=self._journal.list_events,
         )
+
+    def _add_services(self) -> BrokerPorts | None:
+        config, peers, clock = self.config, self._ports.peers, self._ports.clock
+        own = _own_cluster(config, self._ports)
+        self.services["tidelog.v1.Node"] = self._node_handler()
         controller, broker, of_kafka = None, self._broker, None
         if self._quorum is not None:
             controller = ControllerHandler(
@@ -236,10 +239,7 @@ class Node:
                 transactions=broker.transactions.coordinator,
             )
             self.services["tidelog.v1.TransactionCoordinator"] = transactions = TransactionsHandler(
-                coordinator=broker.transactions.coordinator,
-                image=self._image,
-                own=own,
-                clock=clock,
+                coordinator=broker.transactions.coordinator, image=self._image, own=own, clock=clock
             )
             additions = build_partition_additions(
                 config.node_id,
@@ -364,29 +364,31 @@ def _build_broker(
         random=ports.random,
         auto_create=config.auto_create_topics_enable,
     )
-    producer_ids = ProducerIds(
+    producer_ids = _build_producer_ids(config, lifecycle, controllers)
+    transactions = build_transactions(
+        config,
+        ports,
+        replica_manager=replica_manager,
+        follower=follower,
+        lifecycle=lifecycle,
+        forwarder=forwarder,
+        producer_ids=producer_ids,
+        note=journal.note,
+    )
+    groups = _build_groups(config, ports, replica_manager, follower, lifecycle, journal)
+    return BrokerParts(
+        *(start_record, replica_manager, follower, lifecycle, forwarder, producer_ids),
+        *(groups, transactions),
+    )
+
+
+def _build_producer_ids(
+    config: NodeConfig, lifecycle: Lifecycle, controllers: ControllerChannel
+) -> ProducerIds:
+    return ProducerIds(
         broker_id=config.node_id,
         broker_epoch=lambda: lifecycle.broker_epoch,
         controllers=controllers,
-    )
-    return BrokerParts(
-        start_record,
-        replica_manager,
-        follower,
-        lifecycle,
-        forwarder,
-        producer_ids,
-        _build_groups(config, ports, replica_manager, follower, lifecycle, journal),
-        build_transactions(
-            config,
-            ports,
-            replica_manager=replica_manager,
-            follower=follower,
-            lifecycle=lifecycle,
-            forwarder=forwarder,
-            producer_ids=producer_ids,
-            note=journal.note,
-        ),
     )
 
 
