@@ -102,9 +102,11 @@ async def test_as_many_as_a_request_may_name_are_answered_one_by_one(
     pieces: list[int] = []
     fetch = GroupShard.fetch
 
-    def noted(self: GroupShard, group_id: str, committer: Committer, asked: Any) -> Any:
+    def noted(
+        self: GroupShard, group_id: str, committer: Committer, asked: Any, **stable: bool
+    ) -> Any:
         pieces.append(len(asked))
-        return fetch(self, group_id, committer, asked)
+        return fetch(self, group_id, committer, asked, **stable)
 
     monkeypatch.setattr(GroupShard, "fetch", noted)
     request = OffsetFetchRequest(group_id="g", member_epoch=-1, topics=[numbers(PARTITIONS_MAX)])
