@@ -44,6 +44,7 @@ ON_A_CLUSTER = {
     ("README.md", "pip install 'tidelog[server]'"),
     ("README.md", "import asyncio"),
     ("README.md", "from tidelog.client.sync import Producer"),
+    ("README.md", "from tidelog.client import sync"),
     ("README.md", "make setup"),
     ("docs/GROUPS.md", "import asyncio"),
     ("docs/GROUPS.md", "from collections.abc import Sequence"),

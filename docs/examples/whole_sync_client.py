@@ -19,6 +19,7 @@ from uuid import uuid4
 from tidelog.client import (
     BulkMetadata,
     EventFilter,
+    GroupMetadata,
     NewTopic,
     Record,
     RecordMetadata,
@@ -59,6 +60,29 @@ def look_at_the_cluster(admin: Admin, name: str) -> None:
     print(f"{len(admin.list_events(EventFilter(topic=name)).events)} events of the topic")
     print(f"folders of brokers {sorted(admin.describe_log_dirs())}")
     print(f"producers of {list(admin.describe_producers([(name, 0)]))}")
+
+
+def write_in_transactions(bootstrap: str, topic: str) -> None:
+    """Records that become visible together; see `whole_transactions.py`."""
+    nobody = GroupMetadata(f"{topic}-group", "", -1, None)
+    with Admin(bootstrap) as admin, Producer(bootstrap, transactional_id=topic) as producer:
+        admin.create_topic(topic, partitions=1, replication_factor=3)
+        with producer.transaction():
+            producer.send(topic, b"together", partition=0)
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction({(topic, 0): 1}, nobody)
+        producer.commit_transaction()
+        producer.begin_transaction()
+        producer.send(topic, b"void", partition=0)
+        producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send(topic, b"void", partition=0)
+        print(f"{len(admin.list_transactions())} transactional ids")
+        print(f"described {list(admin.describe_transactions([topic]))}")
+        admin.abort_transaction(topic)
+        for found in admin.find_hanging_transactions(topics=[topic]):
+            admin.abort_hanging_transaction((found.topic, found.partition), start_offset=found[4])
+        admin.delete_topic(topic)
 
 
 def write(bootstrap: str, topic: str) -> None:
@@ -202,6 +226,7 @@ def main(bootstrap: str) -> None:
         share(bootstrap, topic)
         look_at_groups(admin, topic)
         clear_up(admin, topic)
+    write_in_transactions(bootstrap, f"{topic}-transactions")
     close_by_hand(bootstrap)
     run_asyncio_code()
 

@@ -19,7 +19,9 @@ from tidelog.client import errors, sync
 from tidelog.core.errors import KAFKA_ERRORS
 
 EXAMPLES = Path(__file__).parents[2] / "docs/examples"
-ASYNC = (EXAMPLES / "whole_client.py", EXAMPLES / "whole_group.py")
+ASYNC = tuple(
+    EXAMPLES / f"{name}.py" for name in ("whole_client", "whole_group", "whole_transactions")
+)
 SYNC = EXAMPLES / "whole_sync_client.py"
 CLASSES = {
     "producer": tidelog.client.Producer,

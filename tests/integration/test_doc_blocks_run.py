@@ -77,7 +77,9 @@ def test_the_first_record_of_the_readme(cluster: LocalCluster, tmp_path: Path) -
     assert shown == "hello\n"
 
 
-@pytest.mark.parametrize("first_line", ["import asyncio", "from tidelog.client.sync"])
+@pytest.mark.parametrize(
+    "first_line", ["import asyncio", "from tidelog.client.sync", "from tidelog.client import sync"]
+)
 def test_the_python_of_the_readme(cluster: LocalCluster, tmp_path: Path, first_line: str) -> None:
     assert "topic='greetings'" in run_python(cluster, tmp_path, block("README.md", first_line).text)
 
