@@ -7,21 +7,15 @@ import gc
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from tests.client.arrow_batches import Row, batch_of
 from tests.client.meddler import Mishap
 from tests.client.patience import until
 from tests.client.transaction_broker import ADDRESS, TransactionBroker
 
-from tidelog.client import GroupMetadata, OffsetAndMetadata, Producer, errors
-from tidelog.client.arrow.table_writer import TableWriter
+from tidelog.client import Producer, errors
 from tidelog.client.producing import produce_stream
 from tidelog.client.producing.sequences import PRODUCER_EPOCH_MAX
-from tidelog.client.sync import Producer as SyncProducer
 from tidelog.v1 import common_pb2
-
-NOBODY = GroupMetadata("g", "", -1, None)
 
 
 def producer(broker: TransactionBroker, **options: Any) -> Producer:  # options of Producer
@@ -438,62 +432,6 @@ async def test_what_waits_behind_a_failed_record_fails_at_once_and_is_never_sent
         await p.abort_transaction()
 
 
-async def test_offsets_go_with_the_transaction() -> None:
-    broker = TransactionBroker()
-    member = GroupMetadata("g", "m", 4, "i")
-    async with producer(broker) as p:
-        async with p.transaction():
-            broker.mishaps.append(lost("TransactionalOffsetCommit", is_after_work=True))
-            offsets: dict[tuple[str, int], OffsetAndMetadata | int]
-            offsets = {("in", 0): 5, ("in", 1): OffsetAndMetadata(6, "note", 2)}
-            await p.send_offsets_to_transaction(offsets, member)
-        sent = broker.offsets[-1]
-        assert (sent.transactional_id, sent.producer_id, sent.producer_epoch) == ("id", 7, 0)
-        assert (sent.group_id, sent.member_id, sent.member_epoch) == ("g", "m", 4)
-        assert sent.instance_id == "i"
-        assert [one.offset for topic in sent.topics for one in topic.partitions] == [5, 6]
-        assert broker.state() == "CompleteCommit"
-        async with p.transaction():
-            await p.send_offsets_to_transaction({("in", 0): 7}, NOBODY)
-        assert (broker.offsets[-1].member_epoch, broker.offsets[-1].producer_epoch) == (-1, 1)
-
-
-@pytest.mark.parametrize("code", ["STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"])
-async def test_offsets_of_a_member_that_lost_its_partitions_leave_only_the_abort(code: str) -> None:
-    broker = TransactionBroker()
-    async with producer(broker) as p:
-        broker.mishaps.append(Mishap("TransactionalOffsetCommit", code=code_of(code)))
-
-        async def work() -> None:
-            async with p.transaction():
-                await p.send("t", b"a", partition=0)
-                await p.send_offsets_to_transaction({("in", 0): 5}, NOBODY)
-
-        with pytest.raises(errors.CommitFailedError):
-            await work()
-        assert broker.state() == "CompleteAbort"
-        await p.begin_transaction()
-        with pytest.raises(errors.CommitFailedError):
-            await p.send_offsets_to_transaction({("in", 0): 5}, GroupMetadata("g", "m", 0, None))
-        with pytest.raises(errors.TransactionAbortedError):
-            await p.commit_transaction()
-
-
-async def test_commit_waits_for_offsets_that_are_on_their_way() -> None:
-    broker = TransactionBroker()
-    async with producer(broker) as p:
-        await p.begin_transaction()
-        held = broker.held[ADDRESS, "TransactionalOffsetCommit"] = asyncio.Event()
-        sending = asyncio.create_task(p.send_offsets_to_transaction({("in", 0): 5}, NOBODY))
-        await asyncio.sleep(0.05)
-        committing = asyncio.create_task(p.commit_transaction())
-        await asyncio.sleep(0.05)
-        assert not broker.requests("EndTransaction")
-        held.set()
-        await asyncio.gather(sending, committing)
-        assert broker.state() == "CompleteCommit"
-
-
 async def test_a_cancelled_commit_is_called_again() -> None:
     broker = TransactionBroker()
     async with producer(broker) as p:
@@ -542,94 +480,3 @@ async def test_a_used_up_epoch_brings_a_new_producer_id() -> None:
     assert broker.values() == [b"0", b"1", b"2", b"3"]
     assert len({epoch for epoch, _ in broker.headers()}) == 4
     assert (0, 0) in broker.headers()
-
-
-# Tables
-
-
-def table_writer(broker: TransactionBroker, **options: Any) -> TableWriter:
-    options = {"transactional_id": "id", "retry_backoff_ms": 1, **options}
-    return TableWriter(ADDRESS, transport=broker, **options)
-
-
-def rows(*values: bytes) -> pa.RecordBatch:
-    return batch_of([Row(value, partition=0) for value in values], "value", "partition")
-
-
-async def test_a_table_is_written_in_one_transaction() -> None:
-    broker = TransactionBroker()
-    async with table_writer(broker) as writer:
-        async with writer.transaction():
-            await writer.write("t", rows(b"a", b"b"))
-            await writer.write("u", rows(b"c"))
-            assert not broker.requests("Produce"), "gathered"
-        assert (broker.values("t"), broker.values("u")) == ([b"a", b"b"], [b"c"])
-        with pytest.raises(errors.InvalidTxnStateError):
-            await writer.write("t", rows(b"outside"))
-    assert len(broker.requests("EndTransaction")) == 1
-
-
-async def test_gathered_rows_of_an_aborted_transaction_are_in_no_later_one() -> None:
-    broker = TransactionBroker()
-    async with table_writer(broker) as writer:
-        await writer.begin_transaction()
-        await writer.write("t", rows(b"void"))
-        await writer.flush()
-        await writer.write("t", rows(b"gathered"))
-        await writer.abort_transaction()
-        async with writer.transaction():
-            await writer.write("t", rows(b"kept"))
-    stored = [one.values for one in broker.logs["t", 0]]
-    assert stored == [[b"void"], False, [b"kept"], True]
-
-
-async def test_a_row_that_is_refused_leaves_only_the_abort_of_the_table() -> None:
-    broker = TransactionBroker()
-    async with table_writer(broker) as writer:
-        await writer.begin_transaction()
-        await writer.write("t", rows(b"a"))
-        broker.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_RECORD))
-        with pytest.raises(errors.TransactionAbortedError):
-            await writer.commit_transaction()
-        async with writer.transaction():
-            await writer.write("t", rows(b"b"))
-    assert broker.values() == [b"b"]
-
-
-async def test_leaving_the_writer_with_an_open_transaction_aborts_it() -> None:
-    broker = TransactionBroker()
-    async with table_writer(broker) as writer:
-        await writer.begin_transaction()
-        await writer.write("t", rows(b"a"))
-        await writer.flush()
-        await writer.write("t", rows(b"b"))
-    assert broker.state() == "CompleteAbort"
-    assert broker.values() == []
-
-
-# Without a loop
-
-
-def test_the_same_without_await() -> None:
-    broker = TransactionBroker()
-    options: Any = {"transactional_id": "id", "transport": broker}
-    with SyncProducer(ADDRESS, **options) as p:
-        with p.transaction():
-            p.send("t", b"a", partition=0)
-            p.send_offsets_to_transaction({("in", 0): 5}, NOBODY)
-
-        def fail() -> None:
-            with p.transaction():
-                p.send("t", b"void", partition=0)
-                raise KeyError
-
-        with pytest.raises(KeyError):
-            fail()
-        p.begin_transaction()
-        p.send("t", b"b", partition=0)
-        p.commit_transaction()
-        p.begin_transaction()
-        p.send("t", b"open", partition=0)
-    assert broker.values() == [b"a", b"b"]
-    assert broker.state() == "CompleteAbort"
-    assert len(broker.offsets) == 1

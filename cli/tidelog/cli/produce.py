@@ -306,7 +306,7 @@ async def _exists(bootstrap: str, topic: str) -> bool:
 
 
 class _Sending(NamedTuple):
-    """Where lines go, and how."""
+    """The producer, topic and form of the lines that are sent."""
 
     producer: Producer
     topic: str

@@ -36,8 +36,8 @@ from tidelog.client.connections import (
 from tidelog.client.errors import TidelogError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
+from tidelog.client.producing.transaction_methods import TransactionMethods
 from tidelog.client.records import TopicPartition
-from tidelog.client.transactions.methods import TransactionMethods
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES

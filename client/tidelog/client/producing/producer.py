@@ -55,9 +55,9 @@ from tidelog.client.producing.producer_interceptors import (
     ProducerRecord,
 )
 from tidelog.client.producing.serializers import K, Serializer, Serializers, V
+from tidelog.client.producing.transaction_methods import TransactionMethods
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.client.routing import named_bootstrap
-from tidelog.client.transactions.methods import TransactionMethods
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES

@@ -28,9 +28,9 @@ from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
 from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.sender import Sender, SenderConfig
 from tidelog.client.producing.sequences import Sequences
+from tidelog.client.producing.transaction_state import TransactionState
+from tidelog.client.producing.transactions import Transactions, TransactionsConfig
 from tidelog.client.routing import Routing, RoutingConfig
-from tidelog.client.transactions.transaction_state import TransactionState
-from tidelog.client.transactions.transactions import Transactions, TransactionsConfig
 from tidelog.records.compression import Codec, codec_named
 
 TRANSACTIONAL_ID_CHARACTERS_MAX = 249

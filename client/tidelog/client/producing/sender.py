@@ -32,9 +32,9 @@ from tidelog.client.producing.produce_stream import ProduceStreams
 from tidelog.client.producing.ranked import Ranked
 from tidelog.client.producing.ready_partitions import ReadyPartitions
 from tidelog.client.producing.sequences import Sequences
+from tidelog.client.producing.transaction_state import TransactionState
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
-from tidelog.client.transactions.transaction_state import TransactionState
 from tidelog.client.unwinding import unwind
 from tidelog.v1.data_pb2 import (
     InitProducerIdRequest,

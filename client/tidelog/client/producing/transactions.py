@@ -27,9 +27,9 @@ from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.sender import Sender
 from tidelog.client.producing.sequences import Sequences
+from tidelog.client.producing.transaction_state import Identity, Phase, TransactionState
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
-from tidelog.client.transactions.transaction_state import Identity, Phase, TransactionState
 from tidelog.v1 import common_pb2
 from tidelog.v1.coordinator_pb2 import (
     OffsetCommitRequest,
@@ -114,7 +114,7 @@ class Transactions:
         self.state.begin()
 
     async def commit(self) -> None:
-        """Commit, once every record and all offsets are acknowledged. See `methods`."""
+        """Commit, once every record and all offsets are acknowledged. See `transaction_methods`."""
         with self.state.ending("commit"):
             if self.state.is_open:
                 await self._all_acknowledged()
@@ -237,7 +237,7 @@ class Transactions:
     async def send_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata
     ) -> None:
-        """Commit a group's offsets with the transaction. See `methods`."""
+        """Commit a group's offsets with the transaction. See `transaction_methods`."""
         number = self.state.enter()
         self._offsets_on_the_way += 1
         try:

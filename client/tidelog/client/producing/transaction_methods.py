@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager
 from tidelog.client.errors import TidelogError
 from tidelog.client.groups.listener import GroupMetadata, OffsetAndMetadata
 from tidelog.client.producing.producer_engine import ProducerEngine
+from tidelog.client.producing.transaction_state import TransactionState
 from tidelog.client.records import TopicPartition
-from tidelog.client.transactions.transaction_state import TransactionState
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@
 
 A commit without an answer stays COMMITTING: only another commit helps, as the first one may have
 been carried out. A number that rises with each begin keeps what belongs to one transaction out of
-the next: whoever waited for room in the buffer meanwhile is refused.
+the next: a send that waited for room in the buffer meanwhile is refused.
 """
 
 # Pure: decides, never acts (rule R2).
