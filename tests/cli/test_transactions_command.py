@@ -85,9 +85,9 @@ def test_ctrl_c_aborts_the_open_transaction(
 
     send = _Sending.send
 
-    async def interrupted(self: Any, lines: list[bytes], *, first: int) -> None:
-        await send(self, lines, first=first)
-        await self.producer.flush()
+    async def interrupted(self: Any, producer: Any, lines: list[bytes], *, first: int) -> None:
+        await send(self, producer, lines, first=first)
+        await producer.flush()
         assert broker.state() == "Ongoing"
         task = asyncio.current_task()
         assert task is not None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
@@ -178,29 +178,16 @@ def produce(
     )
     tally = Tally()
 
-    async def work(fd: int) -> None:
-        from tidelog.client.producing.producer import Producer
-
-        async with Producer(
-            bootstrap,
-            acks=_ACKS[acks],
-            linger_ms=LINGER_MS,
-            compression=compression,
-            max_block_ms=API_TIMEOUT_MS,
-            transactional_id=transactional_id,
-            transaction_timeout_ms=transaction_timeout_ms,
-        ) as producer:
-            async with _silence_said(bootstrap):
-                await _find_topic(producer, bootstrap, topic)
-            sending = _Sending(producer, topic, form, partition, tally)
-            if transactional_id is None:
-                await _send(sending, fd)
-            else:
-                await _send_in_transactions(sending, fd, records_max=transaction_records)
-
+    options = {
+        "acks": _ACKS[acks],
+        "compression": compression,
+        "transactional_id": transactional_id,
+        "transaction_timeout_ms": transaction_timeout_ms,
+    }
+    sending = _Sending(topic, form, partition, tally, transaction_records)
     try:
         with _input(path) as fd, _progress(tally, fd):
-            run(work(fd))
+            run(_produce(bootstrap, options, sending, fd))
         tally.raise_error()
     except click.ClickException as error:
         click.echo(f"tidelog: {error.format_message()}", err=True)
@@ -305,46 +292,61 @@ async def _exists(bootstrap: str, topic: str) -> bool:
                 return not isinstance(described[topic], TidelogError)
 
 
-class _Sending(NamedTuple):
-    """The producer, topic and form of the lines that are sent."""
+async def _produce(bootstrap: str, options: Mapping[str, Any], sending: _Sending, fd: int) -> None:
+    """Send the input by a producer with these options."""
+    from tidelog.client.producing.producer import Producer
 
-    producer: Producer
+    async with Producer(
+        bootstrap, linger_ms=LINGER_MS, max_block_ms=API_TIMEOUT_MS, **options
+    ) as producer:
+        async with _silence_said(bootstrap):
+            await _find_topic(producer, bootstrap, sending.topic)
+        if options["transactional_id"] is None:
+            await _send(producer, sending, fd)
+        else:
+            await _send_in_transactions(producer, sending, fd)
+
+
+class _Sending(NamedTuple):
+    """Topic and form of the lines that are sent."""
+
     topic: str
     form: InputForm
     partition: int | None
     tally: Tally
+    transaction_records: int | None
 
     def lines(self, fd: int) -> AsyncIterator[list[bytes]]:
         """Lines of the input, as they come."""
         limit = MAX_JSON_LINE_BYTES if self.form.is_json else MAX_LINE_BYTES
         return read_lines(fd, limit_bytes=limit, delimiter=self.form.delimiter)
 
-    async def send(self, lines: list[bytes], *, first: int) -> None:
+    async def send(self, producer: Producer, lines: list[bytes], *, first: int) -> None:
         """Send lines, the first of which has the number `first`."""
         topic, partition = self.topic, self.partition
         if self.form.is_bulk:
             keys, values = self.form.pairs(lines)
-            bulk = await self.producer.submit_many(topic, values, keys=keys, partition=partition)
+            bulk = await producer.submit_many(topic, values, keys=keys, partition=partition)
             bulk.add_done_callback(self.tally.add)
             return
         for record in self.form.records(lines, first=first):
-            future = await self.producer.submit(topic, **record._asdict(), partition=partition)
+            future = await producer.submit(topic, **record._asdict(), partition=partition)
             future.add_done_callback(self.tally.add_one)
 
 
-async def _send(sending: _Sending, fd: int) -> None:
+async def _send(producer: Producer, sending: _Sending, fd: int) -> None:
     """Send until the input ends or a record fails."""
     first = 1
     async for lines in sending.lines(fd):
-        await sending.send(lines, first=first)
+        await sending.send(producer, lines, first=first)
         first += len(lines)
         if sending.tally.error is not None:
             return
 
 
-async def _send_in_transactions(sending: _Sending, fd: int, *, records_max: int | None) -> None:
-    """Send in transactions of `records_max` lines; the producer's close aborts an open one."""
-    producer, tally = sending.producer, sending.tally
+async def _send_in_transactions(producer: Producer, sending: _Sending, fd: int) -> None:
+    """Send in transactions of so many lines; the producer's close aborts an open one."""
+    tally, records_max = sending.tally, sending.transaction_records
     tally.committed, first, count = 0, 1, 0
 
     async def commit() -> None:
@@ -358,7 +360,7 @@ async def _send_in_transactions(sending: _Sending, fd: int, *, records_max: int 
             if not count:
                 await producer.begin_transaction()
             room = len(left) if records_max is None else records_max - count
-            await sending.send(left[:room], first=first)
+            await sending.send(producer, left[:room], first=first)
             first, count = first + len(left[:room]), count + len(left[:room])
             left = left[room:]
             if count == records_max:

@@ -45,6 +45,7 @@ from tidelog.records.batch import HEADER_BYTES
 GATHER_BYTES_MAX = 1 << 30
 """The maximum of gathered rows, which are concatenated in columns that count bytes in 31 bits."""
 _FIRST_TURNS = 1 << 16
+_ports_of = ClientPorts.of
 
 
 @dataclass(slots=True)
@@ -128,12 +129,9 @@ class TableWriter(TransactionMethods):
             transaction_timeout_ms=transaction_timeout_ms,
         )
         named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
-        self._ports = ClientPorts.of(
-            transport=transport, clock=clock, random=random, connections=named
-        )
+        self._ports = _ports_of(transport=transport, clock=clock, random=random, connections=named)
         self._engine = ProducerEngine(bootstrap, ports=self._ports, config=self._config)
         self._gather_bytes = gather_bytes
-        self._record_bytes_max = max_request_size - HEADER_BYTES
         self._gathered: dict[str, _Gathered] = {}
         self._partitionings: dict[str, RowPartitioning] = {}
         self._turn = asyncio.Lock()
@@ -204,7 +202,8 @@ class TableWriter(TransactionMethods):
 
     def _check(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
         """The checked rows in parts, with an upper bound for the bytes of their records."""
-        now_ms, limit = self._ports.clock.wall_ms(), self._record_bytes_max
+        now_ms = self._ports.clock.wall_ms()
+        limit = self._config.max_request_size - HEADER_BYTES
         parts, first_row = [], 0
         for piece in pieces(batch, piece_bytes=self._gather_bytes):
             rows = rows_of(piece, now_ms=now_ms, record_bytes_max=limit, first_row=first_row)

@@ -62,6 +62,7 @@ from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES
 
+_ports_of = ClientPorts.of
 _HALF_WAY = (
     BufferExhaustedError,
     ClientClosedError,
@@ -149,8 +150,7 @@ class Producer(TransactionMethods, Generic[K, V]):
         random: Random | None = None,
     ) -> None:
         bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
-        self._batch_size, self._max_request_size = batch_size, max_request_size
-        config = ProducerEngineConfig(
+        self._config = config = ProducerEngineConfig(
             acks=acks,
             enable_idempotence=enable_idempotence,
             linger_ms=linger_ms,
@@ -169,9 +169,7 @@ class Producer(TransactionMethods, Generic[K, V]):
             transaction_timeout_ms=transaction_timeout_ms,
         )
         named = ConnectionConfig(client_id, connections_max_idle_ms, bootstrap_timeout_ms)
-        self._ports = ClientPorts.of(
-            transport=transport, clock=clock, random=random, connections=named
-        )
+        self._ports = _ports_of(transport=transport, clock=clock, random=random, connections=named)
         self._engine = ProducerEngine(bootstrap, ports=self._ports, config=config)
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
@@ -401,7 +399,7 @@ class Producer(TransactionMethods, Generic[K, V]):
         start = 0
         while start < len(pairs):
             # A batch's worth at a time, at least one record.
-            stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
+            stop = max(start + 1, bisect_right(ends, ends[start] + self._config.batch_size) - 1)
             size, chunk = ends[stop] - ends[start], pairs[start:stop]
             try:
                 view = await self._engine.admit(topic, size)
@@ -451,11 +449,11 @@ class Producer(TransactionMethods, Generic[K, V]):
             self._engine.announce()
 
     def _check_size(self, size_bytes: int) -> None:
-        if HEADER_BYTES + size_bytes > self._max_request_size:
+        if HEADER_BYTES + size_bytes > self._config.max_request_size:
             raise MessageTooLargeError(
                 f"a record of {size_bytes} bytes is above max_request_size="
-                f"{self._max_request_size}: send a smaller record, or raise this limit and the "
-                "topic's max.message.bytes"
+                f"{self._config.max_request_size}: send a smaller record, or raise this limit and "
+                "the topic's max.message.bytes"
             )
 
     def _timestamp(self, timestamp_ms: int | None) -> int:
