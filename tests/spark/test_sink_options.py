@@ -68,9 +68,23 @@ def test_recorded_batches_are_written_again_when_the_user_says_so() -> None:
     assert options(recordedbatches="Write").is_replay_skipped is False
 
 
+def test_rows_are_written_exactly_once_unless_the_user_says_otherwise() -> None:
+    assert options().is_exactly_once
+    assert options().transaction_timeout_ms is None
+    assert options(kafka__transaction__timeout__ms="5000").transaction_timeout_ms == 5_000
+    assert not options(deliveryguarantee="At-least-once").is_exactly_once
+
+
+def test_a_transaction_timeout_needs_transactions() -> None:
+    with pytest.raises(OptionError, match="has no meaning with deliveryGuarantee at-least-once"):
+        options(deliveryguarantee="at-least-once", kafka__transaction__timeout__ms="5000")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
+        ("deliveryguarantee", "once", "one of exactly-once, at-least-once, not 'once'"),
+        ("kafka__transaction__timeout__ms", "0", "a whole number from 1 to"),
         ("topics", "t", r'unknown option "topics" of a write; .* "topic", all are: bootstrap.'),
         ("includeheaders", "true", "has no place in a write, but in a batch read"),
         ("topic", " ", "option topic is empty: name a topic"),
@@ -86,7 +100,7 @@ def test_recorded_batches_are_written_again_when_the_user_says_so() -> None:
         ("kafka__partitioner__class", "x", "column partition chooses"),
         ("kafka__retries", "3", "until kafka.delivery.timeout.ms is over"),
         ("kafka__key__serializer", "x", "keys and values are bytes"),
-        ("kafka__transactional__id", "x", "there are no transactions yet"),
+        ("kafka__transactional__id", "x", "a write gives each attempt of a task one"),
         ("asyncProgressTrackingEnabled", "true", "with asynchronous progress Spark would give"),
         ("_asyncProgressTrackingOverrideSinkSupportCheck", "true", "asynchronous progress"),
     ],

@@ -97,7 +97,7 @@ _REFUSED = {
     "kafka.sasl.": _NO_TLS,
     "kafka.security.": _NO_TLS,
     "kafka.ssl.": _NO_TLS,
-    "kafka.transactional.id": "there are no transactions yet",
+    "kafka.transactional.id": "a write gives each attempt of a task one of its own",
     "kafka.value.": _ONLY_BYTES,
     # CREATE TABLE ... USING adds it; Spark would hand the reader of such a table no option.
     "provider": "make a view of the topic instead of a table: CREATE TEMPORARY VIEW ... USING",

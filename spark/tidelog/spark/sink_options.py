@@ -17,12 +17,15 @@ from tidelog.spark.options import NAMED, Options
 
 SKIP, WRITE = "skip", "write"
 """The values of recordedBatches."""
+EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
+"""The values of deliveryGuarantee."""
 
 _OPTIONS = (
     "bootstrap.servers",
     "kafka.bootstrap.servers",
     "topic",
     "recordedBatches",
+    "deliveryGuarantee",
     # Spark passes these two options of its own to every streaming sink.
     "checkpointLocation",
     "queryName",
@@ -34,6 +37,7 @@ _OPTIONS = (
     "kafka.delivery.timeout.ms",
     "kafka.max.request.size",
     "kafka.request.timeout.ms",
+    "kafka.transaction.timeout.ms",
 )
 _ASYNC_PROGRESS = (
     "a batch is skipped by its number, and with asynchronous progress Spark would give a number to "
@@ -62,6 +66,7 @@ COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
 """Columns of a write, and their types as Spark writes them; other columns are ignored."""
 
 _INT_MAX = (1 << 31) - 1
+_TRANSACTION_TIMEOUT = "kafka.transaction.timeout.ms"
 _CONNECTIONS = ConnectionConfig("tidelog-table-writer")
 REQUEST_BYTES_MAX = 16 << 20
 BUFFER_BYTES_MAX = 1 << 30
@@ -72,13 +77,17 @@ class SinkOptions:
     """Validated options of a write.
 
     `topic` takes precedence over the column of that name. `is_replay_skipped`: a recorded batch of
-    a stream is not written again. `client` are arguments of TableWriter.
+    a stream is not written again. `is_exactly_once`: rows are written in transactions, which the
+    driver commits together; each may be open for `transaction_timeout_ms`, None: for as long as the
+    brokers allow. `client` are arguments of TableWriter.
     """
 
     bootstrap: str
     topic: str | None
     is_replay_skipped: bool
     client: Mapping[str, Any]  # arguments of several types
+    is_exactly_once: bool = True
+    transaction_timeout_ms: int | None = None
 
 
 def parse_sink_options(given: Mapping[str, str]) -> SinkOptions:
@@ -98,7 +107,22 @@ def parse_sink_options(given: Mapping[str, str]) -> SinkOptions:
         topic=_topic(options),
         is_replay_skipped=options.choice("recordedBatches", SKIP, among=(SKIP, WRITE)) == SKIP,
         client=_client(options),
+        is_exactly_once=_is_exactly_once(options),
+        transaction_timeout_ms=options.number(
+            _TRANSACTION_TIMEOUT, default=None, least=1, most=_INT_MAX
+        ),
     )
+
+
+def _is_exactly_once(options: Options) -> bool:
+    among = (EXACTLY_ONCE, AT_LEAST_ONCE)
+    is_so = options.choice("deliveryGuarantee", EXACTLY_ONCE, among=among) == EXACTLY_ONCE
+    if not is_so and options.has(_TRANSACTION_TIMEOUT):
+        raise OptionError(
+            f"option {_TRANSACTION_TIMEOUT} has no meaning with deliveryGuarantee {AT_LEAST_ONCE}: "
+            "there are no transactions"
+        )
+    return is_so
 
 
 def check_columns(columns: Mapping[str, str], *, topic: str | None) -> None:

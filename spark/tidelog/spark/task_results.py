@@ -27,16 +27,29 @@ class WrittenRange:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskTransaction:
+    """The open transaction of a task's attempt: its id, and the producer that wrote in it."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class TaskResult(WriterCommitMessage):
     """The result of a task whose rows are all acknowledged.
 
     `batch` is None in a batch write. `skipped`: the marker that made the task write nothing.
+    `group` and `transaction` are set where rows are written exactly once: the group that the
+    driver ends together, and the transaction, which a task without rows has not.
     """
 
     records: int
     ranges: tuple[WrittenRange, ...]
     batch: StreamBatch | None = None
     skipped: Marker | None = None
+    group: str | None = None
+    transaction: TaskTransaction | None = None
 
 
 def marker_due(
@@ -50,7 +63,7 @@ def marker_due(
     done = [result for result in results if result is not None]
     invariant(len(done) == len(results), "a batch is committed with a task that failed", results)
     records = sum(result.records for result in done)
-    batch = _batch_of(done, batch_id=batch_id)
+    batch = batch_of(done, batch_id=batch_id)
     skipped = [result.skipped for result in done if result.skipped is not None]
     if len(skipped) < len(done):
         return (batch, Marker(batch_id, records)) if records else None
@@ -59,8 +72,8 @@ def marker_due(
     return None
 
 
-def _batch_of(results: Sequence[TaskResult], *, batch_id: int) -> StreamBatch:
-    """The batch that Spark gave to all tasks."""
+def batch_of(results: Sequence[TaskResult], *, batch_id: int) -> StreamBatch:
+    """The batch that Spark gave to all tasks. Raises MarkerError unless it is this one."""
     batches = {result.batch for result in results}
     if len(batches) == 1:
         (batch,) = batches
