@@ -364,7 +364,7 @@ async def test_calls_out_of_turn_are_refused_by_type() -> None:
         {"retries": 0},
         {"transactional_id": ""},
         {"transactional_id": "x" * 250},
-        {"transaction_timeout_ms": 0},
+        {"transaction_timeout_ms": -1},
     ],
 )
 def test_options_against_transactions_are_refused(options: dict[str, Any]) -> None:

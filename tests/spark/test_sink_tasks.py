@@ -1,4 +1,4 @@
-"""Tasks of a write, without Spark: on real brokers, with the batch that each is of."""
+"""Tasks of a write at least once, without Spark: on real brokers, with the batch of each."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def in_a_task(batch: StreamBatch | None) -> None:
 
 
 def options(**given: str) -> SinkOptions:
-    return parse_sink_options({"bootstrap.servers": BOOTSTRAP, **given})
+    known = {"bootstrap.servers": BOOTSTRAP, "deliveryGuarantee": "at-least-once"}
+    return parse_sink_options({**known, **given})
 
 
 def test_a_task_sends_each_row_to_its_topic(ground: Ground) -> None:

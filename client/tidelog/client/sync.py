@@ -267,6 +267,7 @@ class Producer(_SyncClient[AsyncProducer[SentKey, SentValue]], Generic[SentKey, 
     begin_transaction = _wrap_wait(AsyncProducer[SentKey, SentValue].begin_transaction)
     commit_transaction = _wrap_wait(AsyncProducer[SentKey, SentValue].commit_transaction)
     abort_transaction = _wrap_wait(AsyncProducer[SentKey, SentValue].abort_transaction)
+    hand_over_transaction = _wrap_wait(AsyncProducer[SentKey, SentValue].hand_over_transaction)
     send_offsets_to_transaction = _wrap_wait(
         AsyncProducer[SentKey, SentValue].send_offsets_to_transaction
     )
@@ -349,6 +350,7 @@ class Admin(_SyncClient[AsyncAdmin]):
     list_transactions = _wrap_wait(AsyncAdmin.list_transactions)
     describe_transactions = _wrap_wait(AsyncAdmin.describe_transactions)
     abort_transaction = _wrap_wait(AsyncAdmin.abort_transaction)
+    end_transactions = _wrap_wait(AsyncAdmin.end_transactions)
     find_hanging_transactions = _wrap_wait(AsyncAdmin.find_hanging_transactions)
     abort_hanging_transaction = _wrap_wait(AsyncAdmin.abort_hanging_transaction)
     close = _wrap_close(AsyncAdmin.close)

@@ -6,6 +6,7 @@ which stays short by compaction. For a few short values; their meaning is the ca
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
@@ -31,6 +32,14 @@ CONFIGS = {
 }
 """The configs of the topic; on a cluster of one broker that one in-sync replica is enough."""
 _PARTITION = 0
+WRITER_TIMEOUT_MS = 60_000
+"""Timeout of transactions that put a value here: readers of other keys wait for them."""
+DECIDED_WITHIN_S = 90
+_LOOK_S = 0.05
+
+
+class UndecidedError(RuntimeError):
+    """A transaction stays open in the topic; the message says what to do."""
 
 
 class CompactedTopic:
@@ -44,15 +53,32 @@ class CompactedTopic:
     async def last(self, key: bytes) -> bytes | None:
         """The value of the newest record with `key`; None without a record or a topic.
 
-        Sees every `put` that returned before. Raises the errors of RangeReader.
+        Sees every `put` that returned before, and every one in a transaction that was committed
+        before. Raises the errors of RangeReader; UndecidedError when some transaction stays open.
         """
         found: bytes | None = None
         async with RangeReader(self._bootstrap, transport=self._transport) as reader:
+            await self._all_decided(reader)
             async for rows in read_all(reader, self.name):
                 values = rows.filter(pc.equal(rows.column(0), key)).column(1)
                 if len(values):
                     found = values[-1].as_py()
         return found
+
+    async def _all_decided(self, reader: RangeReader) -> None:
+        """Wait until no transaction is open below what is the end now: others' hide the own one."""
+        if not await reader.topics([self.name]):
+            return
+        tp = TopicPartition(self.name, _PARTITION)
+        end = (await reader.bounds([tp], isolation_level="read_uncommitted"))[tp].latest
+        for _ in range(int(DECIDED_WITHIN_S / _LOOK_S)):
+            if (await reader.bounds([tp]))[tp].latest >= end:
+                return
+            await asyncio.sleep(_LOOK_S)
+        raise UndecidedError(
+            f"a transaction in {self.name} was open for {DECIDED_WITHIN_S} s: see it by `tidelog "
+            "transactions list --state Ongoing`; a time-out or `abort` ends it"
+        )
 
     async def put(self, key: bytes, value: bytes) -> None:
         """Store the value; return once all in-sync replicas have it.
@@ -60,11 +86,16 @@ class CompactedTopic:
         Creates the topic if it does not exist. Raises the errors of Admin and Producer; the value
         may be stored nevertheless.
         """
-        await self._make_sure_it_exists()
+        await self.make_sure_it_exists()
         async with Producer(self._bootstrap, acks="all", transport=self._transport) as producer:
-            await producer.send(self.name, key=key, value=value, partition=_PARTITION)
+            await self.put_by(producer, key, value)
 
-    async def _make_sure_it_exists(self) -> None:
+    async def put_by(self, producer: Producer, key: bytes, value: bytes) -> None:
+        """Store the value by a producer, perhaps in its transaction; the topic must be there."""
+        await producer.send(self.name, key=key, value=value, partition=_PARTITION)
+
+    async def make_sure_it_exists(self) -> None:
+        """Create the topic unless it exists. Raises the errors of Admin."""
         async with Admin(self._bootstrap, transport=self._transport) as admin:
             try:
                 await admin.describe_topic(self.name)

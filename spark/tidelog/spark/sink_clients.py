@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidelog.client.arrow.table_writer import TableWriter
+from tidelog.client.arrow.write_result import WriteResult
 from tidelog.client.sync import LoopThread
 from tidelog.core.system import keep_freed_memory
 from tidelog.spark.commit_markers import MARKERS, Marker, StreamBatch
 from tidelog.spark.compacted_topic import CompactedTopic
 from tidelog.spark.sink_options import SinkOptions
+from tidelog.spark.task_results import WrittenRange
 from tidelog.spark.worker_clients import WorkerClients
 
 _RUNS_MAX = 64
@@ -73,6 +75,14 @@ def writing_client(
     except BaseException:
         kept.drop(key)
         raise
+
+
+def ranges_of(written: WriteResult) -> tuple[WrittenRange, ...]:
+    """First and last offset of what was written to each partition."""
+    return tuple(
+        WrittenRange(tp.topic, tp.partition, at.first_offset, at.last_offset)
+        for tp, at in sorted(written.partitions.items())
+    )
 
 
 async def _open(bootstrap: str, arguments: Mapping[str, Any]) -> TableWriter:  # TableWriter's

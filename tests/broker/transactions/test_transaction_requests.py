@@ -210,7 +210,13 @@ def test_fencing_at_the_last_epoch_gives_another_id(ids: CoordinatedIds) -> None
     assert ids.init() == Producer(100, 1)
 
 
-@pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])
+def test_the_time_out_0_is_the_longest_that_is_allowed(ids: CoordinatedIds) -> None:
+    ids.init(timeout_ms=0)
+    (one,) = ids.shard.transactions.values()
+    assert one.timeout_ms == 900_000
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 900_001])
 def test_time_outs_are_bounded(ids: CoordinatedIds, timeout_ms: int) -> None:
     assert refusal(lambda: ids.init(timeout_ms=timeout_ms)) == "InvalidTransactionTimeout"
     assert ids.init(timeout_ms=900_000)

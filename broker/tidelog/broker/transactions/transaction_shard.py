@@ -115,14 +115,18 @@ class TransactionShard:
         fresh_ids: Iterator[int],
         now: Moment,
     ) -> Decision[Producer | None]:
-        """Initialise a producer (InitProducerId). Raises `KafkaError`: nothing has changed."""
+        """Initialise a producer (InitProducerId). Raises `KafkaError`: nothing has changed.
+
+        `timeout_ms`: 0 is the longest that is allowed.
+        """
         check_transactional_id(name)
         limit = self._config.transaction_max_timeout_ms
-        if not 0 < timeout_ms <= limit:
+        if not 0 <= timeout_ms <= limit:
             raise InvalidTransactionTimeoutError(
-                f"a transaction timeout of {timeout_ms} ms: 1 to {limit}, "
+                f"a transaction timeout of {timeout_ms} ms: 0 to {limit}, "
                 "transaction.max.timeout.ms"
             )
+        timeout_ms = timeout_ms or limit
         known = self.transactions.get(name)
         if known is None:
             self._check_room(is_new=True)

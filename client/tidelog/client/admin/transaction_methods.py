@@ -24,6 +24,7 @@ from tidelog.client.admin.transaction_views import (
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
     CoordinatorNotAvailableError,
+    DeliveryTimeoutError,
     TidelogError,
     TransactionalIdNotFoundError,
     UnknownTopicOrPartitionError,
@@ -33,6 +34,7 @@ from tidelog.client.errors import (
 from tidelog.client.groups.coordinator_calls import RETRIED, CoordinatorCalls
 from tidelog.client.offsets import OffsetLookup
 from tidelog.client.ports import ClientPorts
+from tidelog.client.producing.transaction_state import TransactionMember
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
@@ -44,6 +46,7 @@ from tidelog.v1.methods import (
     ABORT_HANGING_TRANSACTION,
     ABORT_TRANSACTION,
     DESCRIBE_TRANSACTIONS,
+    END_TRANSACTIONS,
     FIND_COORDINATOR,
     LIST_TRANSACTIONS,
     METADATA,
@@ -53,6 +56,7 @@ from tidelog.v1.transactions_pb2 import (
     AbortHangingTransactionResponse,
     AbortTransactionRequest,
     DescribeTransactionsRequest,
+    EndTransactionsRequest,
     ListTransactionsRequest,
 )
 
@@ -126,6 +130,36 @@ class TransactionMethods(ABC):
         )
         raise_for(response.error)
         return AbortedTransaction(response.producer_id, response.producer_epoch)
+
+    async def end_transactions(
+        self, group: str, members: Iterable[TransactionMember] = (), *, timeout_ms: int = 120_000
+    ) -> None:
+        """Commit the transactions of members together, or none; abort all others of the group.
+
+        `group`: what their ids have before a slash; `members`: from `hand_over_transaction`, none
+        of them: only abort. Returns when that is decided for good; markers follow. Repeated, it
+        gives the first answer. Raises InvalidTxnStateError when a member is not open in its epoch
+        any more: nothing was committed, and the members are aborted. Raises InvalidRequestError,
+        and DeliveryTimeoutError when nobody answered in time: the outcome is unknown, call again.
+        """
+        request = EndTransactionsRequest(group=group)
+        for member in members:
+            request.members.add(
+                transactional_id=member.transactional_id,
+                producer_id=member.producer_id,
+                producer_epoch=member.producer_epoch,
+            )
+        try:
+            response = await self._coordinator(group).call(
+                END_TRANSACTIONS, lambda: request, timeout_ms=timeout_ms
+            )
+        except TidelogError as error:
+            raise DeliveryTimeoutError(
+                f"the end of the transactions of {group!r} was not answered within {timeout_ms} "
+                f"ms: call end_transactions() again; last: {error}",
+                is_outcome_unknown=True,
+            ) from error
+        raise_for(response.error)
 
     async def find_hanging_transactions(
         self, *, max_age_ms: int = 900_000, topics: Iterable[str] = ()

@@ -37,6 +37,7 @@ from tidelog.client.errors import TidelogError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
 from tidelog.client.producing.transaction_methods import TransactionMethods
+from tidelog.client.producing.transaction_state import TransactionMember
 from tidelog.client.records import TopicPartition
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
@@ -276,6 +277,14 @@ class TableWriter(TransactionMethods):
 
     async def _commit(self) -> None:
         """Flush, then commit; rows that cannot be sent leave only the abort."""
+        await self._flush_transaction()
+        await self._end(self._engine.transactions.commit())
+
+    async def _leave_open(self) -> TransactionMember | None:
+        await self._flush_transaction()
+        return await self._engine.transactions.hand_over()
+
+    async def _flush_transaction(self) -> None:
         state = self._engine.transactions.state
         if state.may_send:
             number = state.number
@@ -283,7 +292,6 @@ class TableWriter(TransactionMethods):
                 await self.flush()
             except TidelogError as error:
                 self._engine.note_failure(number, error)
-        await self._end(self._engine.transactions.commit())
 
     async def _abort(self) -> None:
         await self._end(self._engine.transactions.abort())

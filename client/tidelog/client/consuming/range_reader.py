@@ -35,7 +35,13 @@ from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import BatchHeader, check_crc, parse_header
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, MetadataRequest, PartitionFetchResult
+from tidelog.v1.data_pb2 import (
+    FetchPartition,
+    FetchRequest,
+    IsolationLevel,
+    MetadataRequest,
+    PartitionFetchResult,
+)
 from tidelog.v1.methods import FETCH, METADATA
 
 _CONNECTIONS = ConnectionConfig("tidelog-reader")
@@ -122,10 +128,13 @@ class RangeReader:
         return {name: view for name, view in zip(distinct, views, strict=True) if view is not None}
 
     async def bounds(
-        self, partitions: Sequence[TopicPartition]
+        self, partitions: Sequence[TopicPartition], *, isolation_level: Isolation | None = None
     ) -> dict[TopicPartition, OffsetBounds]:
-        """The offsets that each partition holds, from its leader, in the order given."""
-        lookup = self._lookup()
+        """The offsets that each partition holds, from its leader, in the order given.
+
+        `isolation_level`: of the latest ones, if not the reader's own.
+        """
+        lookup = self._lookup(None if isolation_level is None else level_of(isolation_level))
         earliest, latest = [
             await lookup.lookup(
                 dict.fromkeys(partitions, spec), timeout_ms=self._config.progress_timeout_ms
@@ -190,12 +199,12 @@ class RangeReader:
             if pending is not None:
                 pending.cancel()
 
-    def _lookup(self) -> OffsetLookup:
+    def _lookup(self, level: IsolationLevel | None = None) -> OffsetLookup:
         return OffsetLookup(
             self._routing,
             backoff=self._config.backoff,
             request_timeout_ms=self._config.request_timeout_ms,
-            isolation_level=self._level,
+            isolation_level=self._level if level is None else level,
         )
 
     async def _describe(self, name: str) -> TopicPartitions | None:

@@ -99,7 +99,7 @@ class ProducerEngineConfig:
                 "transactional_id needs idempotence: leave enable_idempotence and retries as they "
                 "are by default"
             )
-        check_range("transaction_timeout_ms", self.transaction_timeout_ms, least=1, most=2**31 - 1)
+        check_range("transaction_timeout_ms", self.transaction_timeout_ms, least=0, most=2**31 - 1)
 
     @property
     def codec(self) -> Codec:

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from tidelog.client.errors import TidelogError
 from tidelog.client.groups.listener import GroupMetadata, OffsetAndMetadata
 from tidelog.client.producing.producer_engine import ProducerEngine
-from tidelog.client.producing.transaction_state import TransactionState
+from tidelog.client.producing.transaction_state import TransactionMember, TransactionState
 from tidelog.client.records import TopicPartition
 
 _log = logging.getLogger(__name__)
@@ -70,6 +70,15 @@ class TransactionMethods(ABC):
         """
         await self._abort()
 
+    async def hand_over_transaction(self) -> TransactionMember | None:
+        """Wait for all acknowledgements, then leave the transaction open for another to end.
+
+        For writers of one job: `Admin.end_transactions` commits what all of them wrote together, or
+        nothing. This producer can only be closed afterwards. None: nothing was sent, so that
+        nothing is open. Raises as `commit_transaction`, but never with an unknown outcome.
+        """
+        return await self._leave_open()
+
     async def send_offsets_to_transaction(
         self,
         offsets: Mapping[tuple[str, int], OffsetAndMetadata | int],
@@ -91,6 +100,9 @@ class TransactionMethods(ABC):
 
     async def _commit(self) -> None:
         await self._engine.transactions.commit()
+
+    async def _leave_open(self) -> TransactionMember | None:
+        return await self._engine.transactions.hand_over()
 
     async def _abort(self) -> None:
         await self._engine.transactions.abort()

@@ -7,6 +7,7 @@
                                +----------------------------------------------------------------+
 
     FENCED, from each of them: another producer has the id, every later call raises
+    HANDED_OVER, from OPEN: another one ends the transaction, every later call raises
 
 A commit without an answer stays COMMITTING: only another commit helps, as the first one may have
 been carried out. A number that rises with each begin keeps what belongs to one transaction out of
@@ -37,12 +38,21 @@ class Phase(Enum):
     READY = auto()
     OPEN = auto()
     COMMITTING = auto()
+    HANDED_OVER = auto()
     FENCED = auto()
 
 
 class Identity(NamedTuple):
     """Producer id and epoch of one transaction."""
 
+    producer_id: int
+    producer_epoch: int
+
+
+class TransactionMember(NamedTuple):
+    """An open transaction, to be ended together with others: see `Admin.end_transactions`."""
+
+    transactional_id: str
     producer_id: int
     producer_epoch: int
 
@@ -161,6 +171,11 @@ class TransactionState:
         if identity is not None:
             self.identity = identity
 
+    def handed_over(self) -> TransactionMember:
+        """Note that another one ends the open transaction."""
+        self.phase = Phase.HANDED_OVER
+        return TransactionMember(self.transactional_id, *self.identity)
+
     # Ends
 
     @contextmanager
@@ -185,9 +200,16 @@ class TransactionState:
             )
 
     def check_fence(self) -> None:
-        """Raise `ProducerFencedError` once another producer has the id."""
+        """Raise `ProducerFencedError` once another producer has the id.
+
+        Raises `InvalidTxnStateError` when the transaction was handed over.
+        """
         if self._fence is not None:
             raise ProducerFencedError(self._fence.message) from self._fence
+        if self.phase is Phase.HANDED_OVER:
+            raise InvalidTxnStateError(
+                f"{self._name}: its transaction was handed over: only end_transactions ends it"
+            )
 
     def _check_failure(self) -> None:
         if self.failure is not None:

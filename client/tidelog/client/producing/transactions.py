@@ -15,6 +15,7 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
     CommitFailedError,
     DeliveryTimeoutError,
+    InvalidTxnStateError,
     ProducerFencedError,
     TidelogError,
     TransactionAbortedError,
@@ -27,7 +28,12 @@ from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.sender import Sender
 from tidelog.client.producing.sequences import Sequences
-from tidelog.client.producing.transaction_state import Identity, Phase, TransactionState
+from tidelog.client.producing.transaction_state import (
+    Identity,
+    Phase,
+    TransactionMember,
+    TransactionState,
+)
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.v1 import common_pb2
@@ -119,12 +125,7 @@ class Transactions:
             if self.state.is_open:
                 await self._all_acknowledged()
             self.state.check_fence()
-            if self.state.failure is not None:
-                failure = self.state.failure
-                await self._abort()
-                raise TransactionAbortedError(
-                    f"the transaction was aborted, none of it is visible: {failure}"
-                ) from failure
+            await self._abort_if_failed()
             if self.state.is_touched:
                 self.state.commit_sent()
                 self._take_over(await self._commit())
@@ -135,6 +136,22 @@ class Transactions:
         """Abort: drop what is queued, and end what the coordinator knows of."""
         with self.state.ending("abort"):
             await self._abort()
+
+    async def hand_over(self) -> TransactionMember | None:
+        """Leave the open transaction to `end_transactions`; None, and ended: nothing is in it.
+
+        Raises what `commit` raises where a record failed: the transaction is aborted then.
+        """
+        with self.state.ending("hand over"):
+            if not self.state.is_open:
+                raise InvalidTxnStateError("a commit was sent: call commit_transaction() again")
+            await self._all_acknowledged()
+            self.state.check_fence()
+            await self._abort_if_failed()
+            if self.state.is_touched:
+                return self.state.handed_over()
+            self.state.ended(None)
+        return None
 
     async def close(self) -> None:
         """Abort an open transaction; the coordinator's time-out does it where this cannot."""
@@ -150,6 +167,14 @@ class Transactions:
         state = self.state
         while state.may_send and (self._accumulator.incomplete or self._offsets_on_the_way):
             await self._sender.wait_for_progress()
+
+    async def _abort_if_failed(self) -> None:
+        failure = self.state.failure
+        if failure is not None:
+            await self._abort()
+            raise TransactionAbortedError(
+                f"the transaction was aborted, none of it is visible: {failure}"
+            ) from failure
 
     async def _abort(self) -> None:
         """Abort; can be repeated after an error or a cancellation."""
