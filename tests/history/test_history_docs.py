@@ -8,7 +8,15 @@ from pathlib import Path
 from msgspec.structs import fields
 
 from tidelog.history.checks.delivery import CHECKS, complaints, counts
-from tidelog.history.history import Assignment, Commit, Committed, History, Poll, Send
+from tidelog.history.history import (
+    Assignment,
+    Commit,
+    Committed,
+    History,
+    Poll,
+    Send,
+    Transaction,
+)
 from tidelog.history.history_lines import from_lines
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "HISTORY.md").read_text()
@@ -41,11 +49,12 @@ def test_the_example_is_a_history_that_is_right() -> None:
     history = from_lines(example_lines())
 
     assert history.lossy_topics == {"clicks"}
-    assert [send.outcome for send in history.sends] == ["ok", "fail"]
-    assert [poll.is_final for poll in history.polls] == [True, False]
+    assert [send.outcome for send in history.sends] == ["ok", "ok", "fail"]
+    assert [poll.is_final for poll in history.polls] == [True, False, True]
     assert [commit.offset for commit in history.commits] == [4]
     assert [look.offset for look in history.committed] == [4]
     assert [change.change for change in history.assignments] == ["assigned"]
+    assert [one.outcome for one in history.transactions] == ["ok", "ok"]
     assert complaints(history) == []
 
 
@@ -53,7 +62,7 @@ def test_every_field_is_described() -> None:
     both = named("**Both calls.**")
     assert both | named("**send**") == {field.name for field in fields(Send)}
     assert both | named("**poll**") == {field.name for field in fields(Poll)}
-    for kind in (Assignment, Commit, Committed):
+    for kind in (Assignment, Commit, Committed, Transaction):
         described = named(f"**{kind.__name__.lower()}**")
         assert described == {field.name for field in fields(kind)}
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.history.group_histories import GROUP_KINDS
 from tests.history.histories import KINDS, HistoryMaker, spoil
+from tests.history.transaction_histories import TRANSACTION_KINDS
 
 from tidelog.history.checks.delivery import CHECKS, complaints, counts
 from tidelog.history.history import History, Outcome, Poll, Send
@@ -188,7 +189,7 @@ def test_the_check_finds_its_anomaly(spoiled: Callable[[History], None], kind: s
 
 
 def test_there_is_a_way_to_spoil_a_history_for_every_check() -> None:
-    assert {*KINDS, *GROUP_KINDS} == set(CHECKS)
+    assert {*KINDS, *GROUP_KINDS, *TRANSACTION_KINDS} == set(CHECKS)
 
 
 def test_an_unknown_outcome_may_be_read_or_not() -> None:

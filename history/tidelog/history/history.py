@@ -20,6 +20,8 @@ Outcome = Literal["ok", "fail", "unknown"]
 Change = Literal["assigned", "revoked", "lost"]
 """A call of a rebalance listener. The end of a member's process is "lost", too."""
 
+Isolation = Literal["read_uncommitted", "read_committed"]
+
 ACKS_ALL = -1
 
 
@@ -50,6 +52,8 @@ class Send(Struct, tag="send", gc=False, omit_defaults=True):
     """The acknowledged offset."""
     reason: str = ""
     """Why it failed, or why nobody knows."""
+    transaction: Whole | None = None
+    """Number of the transaction to which the record belongs; None: it belongs to none."""
 
 
 class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
@@ -76,6 +80,23 @@ class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
     """Member id."""
     epoch: Whole = 0
     """Member epoch at the poll's end; 0: the member had none."""
+    isolation_level: Isolation = "read_uncommitted"
+    end: Whole | None = None
+    """The next position; None: the one after the last record, or `position` without any."""
+    transaction: Whole | None = None
+    """Number of its process's open transaction in which it was made; None: in none."""
+
+    @property
+    def next_position(self) -> int:
+        """From where the consumer asks next."""
+        if self.end is not None:
+            return self.end
+        return self.records[-1][0] + 1 if self.records else self.position
+
+    @property
+    def is_committed(self) -> bool:
+        """True if it may show only what is committed."""
+        return self.isolation_level == "read_committed"
 
 
 class Commit(Struct, tag="commit", gc=False, omit_defaults=True):
@@ -99,6 +120,8 @@ class Commit(Struct, tag="commit", gc=False, omit_defaults=True):
     """Member epoch when it was invoked."""
     reason: str = ""
     """Why it failed, or why nobody knows."""
+    transaction: Whole | None = None
+    """Number of the transaction whose commit makes the offset count; None: it counts at once."""
 
 
 class Committed(Struct, tag="committed", gc=False, omit_defaults=True):
@@ -116,6 +139,8 @@ class Committed(Struct, tag="committed", gc=False, omit_defaults=True):
     """None: nothing is committed."""
     is_final: bool = False
     """Looked up at rest: the group has handed out and committed all there is."""
+    is_stable: bool = False
+    """Answered only when no transaction's offset was pending (`require_stable`)."""
 
 
 class Assignment(Struct, tag="assignment", gc=False, omit_defaults=True):
@@ -134,9 +159,28 @@ class Assignment(Struct, tag="assignment", gc=False, omit_defaults=True):
     change: Change
 
 
+class Transaction(Struct, tag="transaction", gc=False, omit_defaults=True):
+    """A transaction of a producer, from its begin to its commit or abort."""
+
+    process: str
+    """The producer: one that is started again under the same id is another process."""
+    number: Whole
+    transactional_id: str
+    invoked_s: float
+    """When it began."""
+    outcome: Outcome
+    """`ok`: committed. `fail`: aborted, on purpose or by an error that says so."""
+    commit_begun_s: float | None = None
+    """When its commit was asked for; None: it never was, so that it cannot be committed."""
+    ended_s: float | None = None
+    """When the commit or abort was answered; None if it never was."""
+    reason: str = ""
+    """Why it was aborted, or why nobody knows."""
+
+
 GroupCall: TypeAlias = Commit | Committed | Assignment
 """A call about a group that is no poll."""
-Call: TypeAlias = Send | Poll | GroupCall
+Call: TypeAlias = Send | Poll | GroupCall | Transaction
 
 
 def began_s(call: Call) -> float:
@@ -155,6 +199,7 @@ class History:
     commits: list[Commit] = field(default_factory=list)
     committed: list[Committed] = field(default_factory=list)
     assignments: list[Assignment] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
     overlaps_s: dict[str, float] = field(default_factory=dict)
     """By group: for how long a member may hand out beside the next owner; without an entry, 0.
 
@@ -174,3 +219,5 @@ class History:
                 self.committed.append(call)
             case Assignment():
                 self.assignments.append(call)
+            case Transaction():
+                self.transactions.append(call)

@@ -1,7 +1,7 @@
 """The file of a history: read, and written while the calls are made.
 
-A writer flushes each line: whatever kills it leaves a history that can be judged, in which a send
-or a commit that had begun and not ended is unknown. `docs/HISTORY.md` describes the file.
+A writer flushes each line: whatever kills it leaves a history that can be judged, in which what
+had begun and not ended is unknown. `docs/HISTORY.md` describes the file.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import BinaryIO
 
 import msgspec
 
-from tidelog.history.history import Call, Commit, History, Send
+from tidelog.history.history import Call, History, Transaction
 from tidelog.history.history_lines import (
+    Begun,
     HistoryFormatError,
+    commit_begun_line,
     end_line,
     from_lines,
     header_line,
@@ -40,11 +42,15 @@ class HistoryWriter:
         self._file = path.open("w", encoding="utf-8", buffering=1)
         self._write(header_line(lossy_topics))
 
-    def begin(self, call: Send | Commit) -> None:
+    def begin(self, call: Begun) -> None:
         """It was given to its client: `unknown`, no `ended_s`, a `number` of its own."""
         self._write(line_of(call))
 
-    def end(self, call: Send | Commit) -> None:
+    def begin_commit(self, call: Transaction) -> None:
+        """Its `commit_begun_s` is set; write this before the commit is asked for."""
+        self._write(commit_begun_line(call.number, call.commit_begun_s or 0.0))
+
+    def end(self, call: Begun) -> None:
         """It ended; it has the number of the one that began."""
         self._write(end_line(call))
 

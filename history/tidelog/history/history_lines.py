@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from sys import intern
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -24,6 +25,7 @@ from tidelog.history.history import (
     Outcome,
     Poll,
     Send,
+    Transaction,
     Whole,
 )
 
@@ -43,8 +45,19 @@ class _Header(Struct, omit_defaults=True):
     overlaps_s: dict[str, Seconds] = {}
 
 
+Begun: TypeAlias = Send | Commit | Transaction
+"""Calls that may be written before they have ended."""
+
+
+class CommitBegun(Struct, tag="commit_begun"):
+    """The moment from which a transaction that was written before it ended may be committed."""
+
+    number: Whole
+    at_s: float
+
+
 class End(Struct, tag="end", omit_defaults=True):
-    """The end of a send or a commit that was written before it ended."""
+    """The end of a call that was written before it ended."""
 
     number: Whole
     outcome: Outcome
@@ -54,7 +67,8 @@ class End(Struct, tag="end", omit_defaults=True):
 
 
 _HEADER = msgspec.json.Decoder(_Header)
-_CALL: msgspec.json.Decoder[Call | End] = msgspec.json.Decoder(Call | End)
+Line: TypeAlias = Call | CommitBegun | End
+_CALL: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -69,6 +83,7 @@ def to_lines(history: History) -> Iterator[str]:
     yield from map(line_of, history.commits)
     yield from map(line_of, history.committed)
     yield from map(line_of, history.assignments)
+    yield from map(line_of, history.transactions)
 
 
 def header_line(lossy_topics: Iterable[str], overlaps_s: Mapping[str, float] = NO_OVERLAPS) -> str:
@@ -77,19 +92,24 @@ def header_line(lossy_topics: Iterable[str], overlaps_s: Mapping[str, float] = N
 
 
 def line_of(call: Call) -> str:
-    """A call; a send or a commit that ended, or that has not yet."""
+    """A call; one that is written in two steps has ended, or has not yet."""
     return _ENCODER.encode(call).decode()
 
 
-def end_line(call: Send | Commit) -> str:
-    """The end of a send or a commit that was written before it ended."""
+def commit_begun_line(number: int, at_s: float) -> str:
+    """The moment from which the transaction of this number, not ended, may be committed."""
+    return _ENCODER.encode(CommitBegun(number, at_s)).decode()
+
+
+def end_line(call: Begun) -> str:
+    """The end of a call that was written before it ended."""
     offset = call.offset if isinstance(call, Send) else None
     end = End(call.number, call.outcome, call.ended_s, offset, call.reason)
     return _ENCODER.encode(end).decode()
 
 
-def call_or_end_of(line: bytes | str) -> Call | End:
-    """Parse a line of `line_of` or `end_line`. Errors: `HistoryFormatError`."""
+def call_or_end_of(line: bytes | str) -> Line:
+    """Parse a line of a call, of its commit's begin or its end. Errors: `HistoryFormatError`."""
     return _decode(_CALL, line)
 
 
@@ -107,6 +127,7 @@ def from_lines(lines: Iterable[bytes | str]) -> History:
                 raise HistoryFormatError(f"line {number}: {error}") from None
     if not reader.has_header:
         raise HistoryFormatError("line 1: no header, the history is empty")
+    _check_transactions(reader.history)
     return reader.history
 
 
@@ -117,8 +138,8 @@ class _Reader:
         self.history = History()
         self.has_header = False
         self._values: set[bytes] = set()
-        self._open: dict[int, Send | Commit] = {}
-        """By number: sends and commits that had not ended when they were written."""
+        self._open: dict[int, Begun] = {}
+        """By number: calls that had not ended when they were written."""
 
     def take(self, line: bytes | str) -> None:
         """Read a line that is not empty."""
@@ -129,7 +150,12 @@ class _Reader:
         if isinstance(call, End):
             self._end(call)
             return
-        call.process, call.topic = intern(call.process), intern(call.topic)
+        if isinstance(call, CommitBegun):
+            self._begin_commit(call)
+            return
+        call.process = intern(call.process)
+        if not isinstance(call, Transaction):
+            call.topic = intern(call.topic)
         self._check(call)
         self.history.add(call)
 
@@ -147,7 +173,7 @@ class _Reader:
                     raise HistoryFormatError("another send has the same value")
                 self._values.add(call.value)
                 self._note_open(call)
-            case Commit():
+            case Commit() | Transaction():
                 _check_ending(call)
                 self._note_open(call)
             case Poll() | Committed():
@@ -155,15 +181,22 @@ class _Reader:
             case Assignment():
                 pass
 
-    def _note_open(self, call: Send | Commit) -> None:
+    def _note_open(self, call: Begun) -> None:
         if call.ended_s is None and self._open.setdefault(call.number, call) is not call:
-            kind = "send" if isinstance(call, Send) else "commit"
+            kind = type(call).__name__.lower()
             raise HistoryFormatError(f"another {kind} without an end has the same number")
+
+    def _begin_commit(self, begun: CommitBegun) -> None:
+        call = self._open.get(begun.number)
+        if not isinstance(call, Transaction):
+            raise HistoryFormatError("no transaction of this number is without an end")
+        call.commit_begun_s = begun.at_s
+        _check_ending(call)
 
     def _end(self, end: End) -> None:
         call = self._open.pop(end.number, None)
         if call is None:
-            raise HistoryFormatError("no send of this number, or commit, is without an end")
+            raise HistoryFormatError("no send of this number, or other call, is without an end")
         call.ended_s, call.outcome, call.reason = end.ended_s, end.outcome, end.reason
         if isinstance(call, Send):
             call.offset = end.offset
@@ -179,12 +212,31 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes | str) -> T:
         raise HistoryFormatError(f"not JSON: {error}") from None
 
 
-def _check_ending(call: Send | Commit) -> None:
+def _check_transactions(history: History) -> None:
+    known = {one.number for one in history.transactions}
+    for call in chain[Send | Poll | Commit](history.sends, history.polls, history.commits):
+        if call.transaction is not None and call.transaction not in known:
+            kind, number = type(call).__name__.lower(), call.transaction
+            what = f"{kind} {call.number} is of transaction {number}, which is nowhere"
+            raise HistoryFormatError(f"{what}: write a line of type transaction for it")
+
+
+def _check_ending(call: Begun) -> None:
     call.reason = intern(call.reason)
+    if isinstance(call, Transaction):
+        _check_commit_begun(call)
     if call.ended_s is not None:
         _check_times(call.invoked_s, call.ended_s)
     elif call.outcome != "unknown":
         raise HistoryFormatError(f"ended_s is missing, though the outcome is {call.outcome}")
+
+
+def _check_commit_begun(call: Transaction) -> None:
+    if call.commit_begun_s is not None:
+        if call.commit_begun_s < call.invoked_s:
+            raise HistoryFormatError("commit_begun_s is before invoked_s")
+    elif call.outcome == "ok":
+        raise HistoryFormatError("commit_begun_s is missing, though the outcome is ok")
 
 
 def _check_times(invoked_s: float, ended_s: float) -> None:

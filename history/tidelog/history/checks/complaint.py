@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.history.history import Assignment, Call, Committed, Poll
+from tidelog.history.history import Assignment, Call, Committed, Poll, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ def _show(call: Call) -> str:
             return f"look-up {call.number} of {call.process}: {call.offset}"
         case Assignment():
             return f"{call.change} {call.number} of {call.process} at {call.at_s:g}"
+        case Transaction():
+            return f"transaction {call.number} of {call.process}: {call.outcome}"
     at = "" if call.offset is None else f" at {call.offset}"
     kind = type(call).__name__.lower()
     return f"{kind} {call.number} of {call.process}: {call.outcome}{at}"

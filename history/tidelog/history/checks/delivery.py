@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from tidelog.history.checks.complaint import Complaint
+from tidelog.history.checks.dependencies import count_write_cycles, dependency_cycles
 from tidelog.history.checks.evidence import Evidence
 from tidelog.history.checks.group_offsets import (
     commits_ahead,
@@ -44,6 +45,11 @@ from tidelog.history.checks.orders import (
     sends_out_of_order,
     worst_lag_s,
 )
+from tidelog.history.checks.transactions import (
+    aborted_reads,
+    precommitted_reads,
+    torn_transactions,
+)
 from tidelog.history.history import ACKS_ALL, History
 
 Check = Callable[[Evidence], Iterator[Complaint]]
@@ -69,6 +75,10 @@ CHECKS: dict[str, Check] = {
     "stale-commit": stale_commits,
     "commit-ahead": commits_ahead,
     "not-handed-out": not_handed_out,
+    "torn-transaction": torn_transactions,
+    "aborted-read": aborted_reads,
+    "precommitted-read": precommitted_reads,
+    "G1c": dependency_cycles,
 }
 """By the kind of its complaints."""
 
@@ -110,7 +120,18 @@ def _counts(evidence: Evidence, *, overtaken: int) -> dict[str, int]:
         "commits": sum(one.outcome == "ok" for one in history.commits),
         "commits_refused": sum(one.outcome == "fail" for one in history.commits),
         "handed_out_again": evidence.groups.count_repeats(),
+        **_transactions(evidence),
         "worst_lag_ms": round(worst_lag_s(evidence) * 1000),
+    }
+
+
+def _transactions(evidence: Evidence) -> dict[str, int]:
+    outcomes = Counter(one.outcome for one in evidence.transactions.by_number.values())
+    return {
+        "transactions_committed": outcomes["ok"],
+        "transactions_aborted": outcomes["fail"],
+        "transactions_unknown": outcomes["unknown"],
+        "G0": count_write_cycles(evidence),
     }
 
 

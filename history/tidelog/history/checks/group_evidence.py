@@ -56,6 +56,12 @@ class Seen(NamedTuple):
     ended_s: float
     call: Committed | Poll
 
+    @property
+    def is_stable(self) -> bool:
+        """True if no transaction's offset was pending."""
+        call = self.call
+        return call.is_committed if isinstance(call, Poll) else call.is_stable or call.is_final
+
 
 @dataclass
 class Shared:
@@ -100,7 +106,7 @@ class Shared:
                 if before is not None and poll.position != expected and not poll.is_rewound:
                     yield expected or 0, poll.position, (before, poll)
                 before = poll
-                expected = poll.records[-1][0] + 1 if poll.records else poll.position
+                expected = poll.next_position
 
     def seen(self) -> Iterator[Seen]:
         """Committed offsets that were seen."""

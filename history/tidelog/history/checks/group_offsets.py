@@ -23,8 +23,8 @@ from tidelog.history.history import Commit
 def lost_commits(evidence: Evidence) -> Iterator[Complaint]:
     """An acknowledged commit is seen by all later look-ups, unless a later one took its place."""
     for shared in evidence.groups.partitions.values():
-        for seen, missing in _unexplained(shared):
-            if missing is not None and not _refused_at(shared, seen):
+        for seen, missing in unexplained(evidence, shared):
+            if missing is not None and not _refused_at(evidence, shared, seen):
                 what = f"{shared.place}: {missing.offset} was committed, {seen.offset} was seen"
                 yield Complaint("commit-lost", what, (missing, seen.call))
 
@@ -32,29 +32,49 @@ def lost_commits(evidence: Evidence) -> Iterator[Complaint]:
 def refused_commits(evidence: Evidence) -> Iterator[Complaint]:
     """A commit that was refused is never seen."""
     for shared in evidence.groups.partitions.values():
-        for seen, _ in _unexplained(shared):
-            for refused in _refused_at(shared, seen)[:1]:
+        for seen, _ in unexplained(evidence, shared):
+            for refused in _refused_at(evidence, shared, seen)[:1]:
+                if refused.outcome != "fail":
+                    continue  # Its transaction was aborted: an aborted-read.
                 what = f"{shared.place}: {refused.offset} was refused ({refused.reason}), and seen"
                 yield Complaint("refused-commit", what, (refused, seen.call))
 
 
-def _refused_at(shared: Shared, seen: Seen) -> list[Commit]:
+def aborted_offsets(evidence: Evidence) -> Iterator[tuple[Shared, Seen, Commit]]:
+    """Offsets seen that only a commit has whose transaction was aborted."""
+    for shared in evidence.groups.partitions.values():
+        for seen, _ in unexplained(evidence, shared):
+            for refused in _refused_at(evidence, shared, seen)[:1]:
+                if refused.outcome != "fail":
+                    yield shared, seen, refused
+
+
+def _refused_at(evidence: Evidence, shared: Shared, seen: Seen) -> list[Commit]:
     return [
         one
         for one in shared.commits
-        if one.outcome == "fail" and one.offset == seen.offset and one.invoked_s < seen.ended_s
+        if one.offset == seen.offset
+        and one.invoked_s < seen.ended_s
+        and evidence.transactions.effect(one).outcome == "fail"
     ]
 
 
-def _unexplained(shared: Shared) -> Iterator[tuple[Seen, Commit | None]]:
+def unexplained(evidence: Evidence, shared: Shared) -> Iterator[tuple[Seen, Commit | None]]:
     """Offsets seen that are those of no commit that may be the newest, with one that is newer."""
-    tried = [one for one in shared.commits if one.outcome != "fail"]
+    effects = [(one, evidence.transactions.effect(one)) for one in shared.commits]
+    tried = [one for one, effect in effects if effect.outcome != "fail"]
+    sure = [(one, effect.known_s) for one, effect in effects if effect.outcome == "ok"]
     for seen in shared.seen():
-        before = [one for one in tried if one.outcome == "ok" and _ended_s(one) < seen.invoked_s]
+        before = [
+            one
+            for one, known_s in sure
+            if known_s < seen.invoked_s and (one.transaction is None or seen.is_stable)
+        ]
         # The last of them to begin: whatever had ended before it was overtaken.
         newest = max(before, key=lambda one: one.invoked_s, default=None)
         if newest is None:
-            if seen.offset is not None and _refused_at(shared, seen) and not _may_be(tried, seen):
+            is_refused = seen.offset is not None and _refused_at(evidence, shared, seen)
+            if is_refused and not _may_be(tried, seen):
                 yield seen, None
         elif not _may_be((one for one in tried if not _is_overtaken(one, newest)), seen):
             yield seen, newest
@@ -119,6 +139,8 @@ def commits_ahead(evidence: Evidence) -> Iterator[Complaint]:
         if not commits:
             continue
         complete_s = _complete_s(shared, _known(evidence, shared))
+        if _has_transactions(evidence, shared):
+            complete_s.pop()  # Behind the last record there may be markers.
         for commit in commits:
             at = bisect_right(complete_s, commit.invoked_s, key=itemgetter(1))
             if at < len(complete_s) and (missing := complete_s[at][0]) < commit.offset:
@@ -168,7 +190,20 @@ def _known(evidence: Evidence, shared: Shared) -> Iterable[int]:
     partition = evidence.partitions.get(shared.key)
     if partition is None:
         return frozenset()
-    return partition.read.keys() if partition.last_final is None else partition.final.keys()
+    known = partition.read if partition.last_final is None else partition.final
+    if not partition.has_transactions:
+        return known.keys()
+    return [
+        offset
+        for offset, value in known.items()
+        if (send := partition.writers.get(value)) is None
+        or send.transaction not in partition.uncommitted
+    ]
+
+
+def _has_transactions(evidence: Evidence, shared: Shared) -> bool:
+    partition = evidence.partitions.get(shared.key)
+    return partition is not None and partition.has_transactions
 
 
 def _ended_s(commit: Commit) -> float:

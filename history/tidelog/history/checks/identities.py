@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.history.checks.complaint import Complaint
-from tidelog.history.checks.evidence import Evidence, Partition, Place
+from tidelog.history.checks.evidence import Evidence
+from tidelog.history.checks.partition_evidence import Partition, Place
 from tidelog.history.history import Poll, Send
 
 

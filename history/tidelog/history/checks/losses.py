@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.history.checks.complaint import Complaint
-from tidelog.history.checks.evidence import Evidence, Partition
+from tidelog.history.checks.evidence import Evidence
+from tidelog.history.checks.partition_evidence import Partition
 from tidelog.history.history import ACKS_ALL, Send
 
 
@@ -43,10 +44,16 @@ def vanished_reads(evidence: Evidence) -> Iterator[Complaint]:
         if not partition.is_kept or partition.last_final is None:
             continue
         for offset, value in partition.read.items():
-            if offset not in partition.final:
+            if offset not in partition.final and not _is_uncommitted(partition, value):
                 what = f"{value!r} was read at {partition.name}/{offset}, and is gone"
                 shown = partition.first_polls[offset]
                 yield Complaint("vanished", what, (shown, partition.last_final))
+
+
+def _is_uncommitted(partition: Partition, value: bytes) -> bool:
+    """Whatever reads uncommitted records reads some that nobody else does."""
+    writer = partition.writers.get(value)
+    return writer is not None and writer.transaction in partition.uncommitted
 
 
 def _missing_writes(evidence: Evidence) -> Iterator[tuple[Partition, Send]]:

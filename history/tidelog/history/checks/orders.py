@@ -12,7 +12,8 @@ from math import inf
 from operator import attrgetter
 
 from tidelog.history.checks.complaint import Complaint
-from tidelog.history.checks.evidence import Evidence, Partition
+from tidelog.history.checks.evidence import Evidence
+from tidelog.history.checks.partition_evidence import Partition
 from tidelog.history.history import ACKS_ALL, Poll, Send
 
 
@@ -59,10 +60,22 @@ def worst_lag_s(evidence: Evidence) -> float:
 def _polls_out_of_order(evidence: Evidence) -> Iterator[Complaint]:
     for partition in evidence.partitions.values():
         for move in partition.moves:
-            yield _misread(partition.name, *move)
-    for shared in evidence.groups.partitions.values():
+            if _is_wrong(partition, *move):
+                yield _misread(partition.name, *move)
+    for key, shared in evidence.groups.partitions.items():
         for move in shared.moves():
-            yield _misread(shared.place, *move)
+            if _is_wrong(evidence.partitions.get(key[1:]), *move):
+                yield _misread(shared.place, *move)
+
+
+def _is_wrong(
+    partition: Partition | None, expected: int, offset: int, calls: tuple[Poll, ...]
+) -> bool:
+    return (
+        offset < expected
+        or partition is None
+        or not partition.may_skip(expected, offset, calls[-1])
+    )
 
 
 def _misread(place: str, expected: int, offset: int, calls: tuple[Poll, ...]) -> Complaint:
@@ -110,8 +123,7 @@ def _lags_s(partition: Partition) -> Iterator[float]:
     for poll in partition.polls:
         if poll.group:
             continue  # it reads again what was not committed
-        end = poll.records[-1][0] + 1 if poll.records else poll.position
-        at = bisect_left(offsets, end)
+        at = bisect_left(offsets, poll.next_position)
         if at < len(offsets):
             yield poll.invoked_s - since_s[at]
 
