@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tidelog.chaos.invariants.batches import BatchOrder
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.transaction_order import rebuilt_aborted
 from tidelog.core.errors import CorruptMessageError, StorageError
 from tidelog.log.epochs import EpochCache, EpochEntry
 from tidelog.log.file_names import LOG, file_name
@@ -87,6 +88,7 @@ class ReplicaLogChecks:
         if not log.log_start_offset <= log.high_watermark <= log.log_end_offset:
             self._report("I11", f"{name}: high watermark {log.high_watermark} is outside the log")
         self._check_epochs(stored)
+        self._check_aborted(stored)
         self._check_look_ups(stored)
 
     def check_pair(self, one: StoredLog, other: StoredLog, *, end: int | None = None) -> None:
@@ -119,6 +121,21 @@ class ReplicaLogChecks:
         if kept != made:
             self._report("I9", f"{stored.name}: epochs {kept}, its batches say {made}")
 
+    def _check_aborted(self, stored: StoredLog) -> None:
+        """The index of aborted transactions says the same as the batches.
+
+        Compaction takes entries and records each at its time.
+        """
+        log = stored.log
+        if log.config.is_compacted:
+            return
+        end = log.last_stable_offset
+        kept = log.aborted_transactions(log.log_start_offset, end)
+        made = [one for one in rebuilt_aborted(stored.batches) if one[1] < end]
+        if kept != made and not _has_cut_transaction(stored):
+            what = f"aborted transactions {kept}, its batches say {made}"
+            self._report("I26", f"{stored.name}: {what}")
+
     def _check_look_ups(self, stored: StoredLog) -> None:
         name, log = stored.name, stored.log
         every = max(1, len(stored.batches) // LOOK_UPS_MAX)
@@ -135,6 +152,11 @@ class ReplicaLogChecks:
                 self._report("I26", f"{name}: {header} is found to end at {read.next_offset}")
             if at is None or at.offset > header.last_offset:
                 self._report("I26", f"{name}: {header} is found by its time at {at}")
+
+
+def _has_cut_transaction(stored: StoredLog) -> bool:
+    """True if retention may have removed the beginning of a transaction."""
+    return stored.log.log_start_offset > 0
 
 
 def rebuilt_epochs(batches: Sequence[Batch]) -> list[EpochEntry]:

@@ -15,12 +15,12 @@ from typing import NamedTuple
 from tidelog.broker.partition.partition import Partition
 from tidelog.chaos.invariants.batches import BatchOrder
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.transaction_order import TransactionOrder
 from tidelog.chaos.node_inside import log_of
 from tidelog.records.batch import BatchHeader
 
 Key = tuple[bytes, int]
 """Topic id and partition."""
-SEQUENCES = 1 << 31
 
 
 class Identity(NamedTuple):
@@ -64,8 +64,7 @@ class Page:
     name: str
     batches: dict[int, BatchHeader] = field(default_factory=dict)
     order: BatchOrder = field(default_factory=BatchOrder)
-    sequences: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """The newest epoch and the next sequence of each producer."""
+    transactions: TransactionOrder = field(default_factory=TransactionOrder)
     identities: set[Identity] = field(default_factory=set)
 
     @property
@@ -119,8 +118,8 @@ class Book:
         at = f"{page.name}/{header.base_offset}"
         for broken in page.order.follow(f"committed {page.name}", header):
             self._report(*broken)
-        if header.producer_id >= 0:
-            self._check_sequence(page, header, at)
+        for broken in page.transactions.follow(at, header):
+            self._report(*broken)
         known = self._attempts.get((topic, partition, identity(header)))
         if known is not None and known.is_refused:
             self._report("I28", f"{at} is committed, every attempt to write it was refused")
@@ -138,12 +137,3 @@ class Book:
         attempts.refused += 1
         if attempts.is_refused and page is not None and batch in page.identities:
             self._report("I28", f"{batch} of {page.name} was refused, and is committed")
-
-    def _check_sequence(self, page: Page, header: BatchHeader, at: str) -> None:
-        epoch, expected = page.sequences.get(header.producer_id, (-1, 0))
-        if header.producer_epoch < epoch:
-            self._report("I21", f"{at}: epoch {header.producer_epoch} after {epoch}: {header}")
-        elif header.base_sequence != (expected if header.producer_epoch == epoch else 0):
-            self._report("I20", f"{at}: sequence {expected} is next: {header}")
-        following = (header.base_sequence + header.last_offset_delta + 1) % SEQUENCES
-        page.sequences[header.producer_id] = header.producer_epoch, following

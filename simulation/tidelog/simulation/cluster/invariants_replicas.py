@@ -147,6 +147,7 @@ class ReplicaChecks:
                         machine, hosted, now.role, name, before.offsets, is_exact=is_exact
                     )
         self._compare(machine, hosted, log, seen, now, name)
+        self._check_stable_offset(hosted, log, name)
         if before is not None and now.end < before.end:
             self._check_partition(hosted)
 
@@ -214,6 +215,17 @@ class ReplicaChecks:
             seen.cursor = Cursor(offset=now.high_watermark)
         if page.end > end_before:
             self._check_partition(hosted)
+
+    def _check_stable_offset(self, hosted: Partition, log: PartitionLog, name: str) -> None:
+        """I11: it is not above the high watermark; I22: nor a transaction without a marker."""
+        page, stable_offset = self._book.page(hosted), log.last_stable_offset
+        if stable_offset > log.high_watermark:
+            ends = f"{stable_offset}, the high watermark is {log.high_watermark}"
+            self._report("I11", f"{name}: the last stable offset is {ends}")
+        first = None if page is None else page.transactions.first_open_offset
+        if first is not None and stable_offset > first:
+            what = f"a transaction is open since {first}, the last stable offset is {stable_offset}"
+            self._report("I22", f"{name}: {what}")
 
     def _walk(
         self,
