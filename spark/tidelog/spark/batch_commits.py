@@ -43,7 +43,7 @@ def driver_id(group: str) -> str:
 
 
 def written(results: Sequence[TaskResult | None]) -> Commit:
-    """What a `df.write` commits: the transactions of all of its tasks."""
+    """The commit of a `df.write`: the transactions of all of its tasks."""
     done = _all_done(results)
     return Commit(tuple(one.transaction for one in done if one.transaction is not None), None)
 

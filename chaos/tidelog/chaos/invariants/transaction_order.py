@@ -38,7 +38,7 @@ class TransactionOrder:
 
     @property
     def first_open_offset(self) -> int | None:
-        """Where the oldest transaction without a marker begins."""
+        """First offset of the oldest transaction without a marker."""
         return min((one.first_offset for one in self.open.values()), default=None)
 
     def follow(self, at: str, header: BatchHeader) -> Broken:
