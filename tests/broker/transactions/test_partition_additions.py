@@ -15,6 +15,7 @@ from tidelog.broker.transactions.partition_additions import (
     ATTEMPT_S,
     BACKOFF_S_MAX,
     BACKOFF_S_MIN,
+    REQUESTS_MAX,
     TIMEOUT_S,
     PartitionAdditions,
 )
@@ -73,7 +74,7 @@ class Coordinators:
         ]
         self.asked.append((broker_id, ids))
         self.times_s.append(asyncio.get_running_loop().time())
-        assert self.in_flight == 0 or self.silent
+        assert self.in_flight < partition_additions.REQUESTS_MAX or self.silent
         self.in_flight += 1
         try:
             if broker_id in self.silent:
@@ -109,6 +110,14 @@ class Stage:
     def later(self, name: str, number: int = 0, *, epoch: int = 0) -> asyncio.Task[None]:
         return asyncio.create_task(self.additions.add(name, Producer(7, epoch), place(number)))
 
+    async def busy(self, requests: int) -> list[asyncio.Task[None]]:
+        """Have so many requests under way, with an addition each."""
+        tasks = []
+        for number in range(requests):
+            tasks.append(self.later(f"busy-{number}"))
+            await asyncio.sleep(0.01)
+        return tasks
+
 
 @pytest_asyncio.fixture
 async def stage() -> AsyncIterator[Stage]:
@@ -124,12 +133,23 @@ async def test_what_comes_together_is_one_request_and_what_comes_meanwhile_the_n
     stage.brokers.may_answer.clear()
     tasks = [stage.later("a", 2), stage.later("a", 1), stage.later("b")]
     await asyncio.sleep(0.1)
+    assert stage.brokers.asked == [(1, [("a", 0, [1, 2]), ("b", 0, [0])])]
+    tasks += await stage.busy(REQUESTS_MAX - 1)
     tasks += [stage.later("c"), stage.later("a", 3)]
     await asyncio.sleep(0.1)
-    assert stage.brokers.asked == [(1, [("a", 0, [1, 2]), ("b", 0, [0])])]
+    assert len(stage.brokers.asked) == REQUESTS_MAX
     stage.brokers.may_answer.set()
     await asyncio.gather(*tasks)
-    assert stage.brokers.asked[1:] == [(1, [("c", 0, [0]), ("a", 0, [3])])]
+    assert stage.brokers.asked[REQUESTS_MAX:] == [(1, [("c", 0, [0]), ("a", 0, [3])])]
+
+
+async def test_a_request_that_waits_for_its_answer_does_not_hold_up_the_next(stage: Stage) -> None:
+    stage.brokers.may_answer.clear()
+    slow = await stage.busy(1)
+    stage.brokers.may_answer = asyncio.Event()  # of requests from now on
+    stage.brokers.may_answer.set()
+    await stage.later("quick")
+    assert not any(one.done() for one in slow)
 
 
 async def test_two_epochs_of_an_id_are_two_requests(stage: Stage) -> None:
@@ -249,12 +269,11 @@ async def test_no_coordinator_is_asked_about_an_impossible_id(stage: Stage, name
 
 async def test_an_addition_that_nobody_awaits_any_more_is_not_sent(stage: Stage) -> None:
     stage.brokers.may_answer.clear()
-    first = stage.later("a")
-    await asyncio.sleep(0.1)
+    sent = await stage.busy(REQUESTS_MAX)
     gone = stage.later("b")
     await asyncio.sleep(0.1)
     gone.cancel()
     await asyncio.gather(gone, return_exceptions=True)
     stage.brokers.may_answer.set()
-    await first
-    assert len(stage.brokers.asked) == 1
+    await asyncio.gather(*sent)
+    assert len(stage.brokers.asked) == REQUESTS_MAX

@@ -1,6 +1,8 @@
 """Partitions added to transactions by their coordinators, in as few requests as possible.
 
-One request at a time to each coordinator's broker; what comes meanwhile goes into the next one.
+A few requests at a time to each coordinator's broker; what comes meanwhile goes into the next one.
+More than one, since a coordinator answers all of a request together, and waits with an id whose
+last transaction lacks markers.
 An addition that is not answered, or not yet possible, is sent again, to the coordinator of then.
 It changes nothing when repeated, and nobody appends before it succeeds: so the outcome is never
 unknown to a producer.
@@ -11,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidelog.broker.partition_adder import (
@@ -42,6 +45,8 @@ from tidelog.v1.transactions_pb2 import (
 ADDITIONS_MAX = 10_000
 """Additions that wait; further ones are refused."""
 PARTITIONS_PER_REQUEST = 1_000
+REQUESTS_MAX = 4
+"""Requests under way to each broker."""
 TIMEOUT_S = 5.0
 """Maximum time of an addition, with all its attempts."""
 ATTEMPT_S = 2.0
@@ -80,6 +85,14 @@ class _Addition(NamedTuple):
     answer: asyncio.Future[None]
 
 
+@dataclass(slots=True)
+class _Line:
+    """Additions that wait for a request to one broker."""
+
+    queue: deque[_Addition] = field(default_factory=deque)
+    senders: int = 0
+
+
 class PartitionAdditions:
     """See `PartitionAdder`. `coordinator_of` names the broker that coordinates an id, or None."""
 
@@ -95,7 +108,7 @@ class PartitionAdditions:
         self._ask = ask
         self._random = random
         self._background = background
-        self._queues: dict[int, deque[_Addition]] = {}
+        self._lines: dict[int, _Line] = {}
         """By broker; a broker that has one has a task that sends."""
         self._pending = 0
 
@@ -146,21 +159,23 @@ class PartitionAdditions:
             ) from None
 
     def _enter(self, broker_id: int, addition: _Addition) -> None:
-        queue = self._queues.get(broker_id)
-        if queue is not None:
-            queue.append(addition)
+        line = self._lines.setdefault(broker_id, _Line())
+        line.queue.append(addition)
+        if line.senders >= REQUESTS_MAX:
             return
-        queue = self._queues[broker_id] = deque([addition])
+        line.senders += 1
         self._background.spawn(
-            f"transaction-partitions-{broker_id}", self._send_all(broker_id, queue)
+            f"transaction-partitions-{broker_id}", self._send_all(broker_id, line)
         )
 
-    async def _send_all(self, broker_id: int, queue: deque[_Addition]) -> None:
+    async def _send_all(self, broker_id: int, line: _Line) -> None:
         try:
-            while sent := _take(queue):
+            while sent := _take(line.queue):
                 await self._send(broker_id, sent)
         finally:
-            del self._queues[broker_id]
+            line.senders -= 1
+            if not line.senders:
+                del self._lines[broker_id]
 
     async def _send(self, broker_id: int, sent: dict[str, list[_Addition]]) -> None:
         try:
