@@ -6,6 +6,7 @@ load, what was prepared waits until all that was loaded is committed.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -46,6 +47,8 @@ class DecidedMarkers:
         self._now = now
         self._shards: dict[int, HostedTransactions] = {}
         self._uncommitted: dict[HostedTransactions, deque[tuple[int, Attempt]]] = {}
+        self._ended: dict[str, asyncio.Event] = {}
+        """By the id of a prepared transaction that somebody waits for."""
 
     # RuntimeWatch
 
@@ -85,6 +88,27 @@ class DecidedMarkers:
             del self._shards[hosted.partition]
         for attempt in hosted.shard.prepared:
             self.sender.forget(attempt)
+            self._wake(attempt.transactional_id)
+
+    # Waits
+
+    async def until_complete(
+        self, hosted: HostedTransactions, name: str, *, at_most_s: float
+    ) -> None:
+        """Wait until an id's transaction is not prepared, or the shard or the time is over."""
+        one = hosted.shard.transactions.get(name)
+        if one is None or one.state not in PREPARED:
+            return
+        ended = self._ended.setdefault(name, asyncio.Event())
+        try:
+            async with asyncio.timeout(at_most_s):
+                await ended.wait()
+        except TimeoutError:
+            pass  # the shard says it to who asks
+
+    def _wake(self, name: str) -> None:
+        if (ended := self._ended.pop(name, None)) is not None:
+            ended.set()
 
     # MarkerWork
 
@@ -110,6 +134,9 @@ class DecidedMarkers:
 
     def _complete(self, hosted: HostedTransactions, attempt: Attempt) -> None:
         records = hosted.shard.complete(attempt, self._now())
+        if records:
+            # Before the append: what waits comes next, and goes to the followers with this.
+            self._wake(attempt.transactional_id)
         try:
             hosted.append(records)
         except TidelogError as error:  # `complete_again` is called later

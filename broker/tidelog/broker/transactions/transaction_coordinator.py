@@ -48,6 +48,8 @@ TICK_S = 0.25
 """Interval of looks at time-outs."""
 IDS_PER_TURN = 250
 """Ids that are looked at before other work has the loop."""
+MARKERS_WAIT_S = 0.05
+"""Maximum wait of an addition for the markers of the transaction before, which take a few ms."""
 WAITING_MAX = 5_000
 """Requests that wait for commits or producer ids; further ones are refused."""
 
@@ -164,12 +166,16 @@ class TransactionCoordinator:
     async def add_partitions(
         self, transactional_id: str, producer: Producer, partitions: Sequence[TransactionPartition]
     ) -> None:
-        """Add partitions to the open transaction, or begin one."""
+        """Add partitions to the open transaction, or begin one.
+
+        While the transaction before lacks markers, waits a little rather than have the caller
+        ask again and again: what begins then follows in the log.
+        """
 
         def decide(shard: TransactionShard, _: Iterator[int]) -> Decision[None]:
             return shard.add_partitions(transactional_id, producer, partitions, self._now())
 
-        await self._answer(transactional_id, decide)
+        await self._answer(transactional_id, decide, is_patient=True)
 
     async def end(self, transactional_id: str, producer: Producer, *, is_commit: bool) -> Producer:
         """End a transaction; return the next one's producer. Markers follow."""
@@ -233,14 +239,23 @@ class TransactionCoordinator:
         transactional_id: str,
         decide: Callable[[TransactionShard, Iterator[int]], Decision[T]],
         cause: str = "",
+        *,
+        is_patient: bool = False,
     ) -> T:
-        """Decide and answer; `cause` is for the journal, empty where nothing is to be noted."""
+        """Decide and answer; `cause` is for the journal, empty where nothing is to be noted.
+
+        A patient one waits for markers first, see `MARKERS_WAIT_S`.
+        """
         if self._waiting >= WAITING_MAX:
             raise ThrottlingQuotaExceededError(
                 f"{WAITING_MAX} requests wait for the transaction coordinator: try again later"
             )
         self._waiting += 1
         try:
+            if is_patient:
+                await self.decided.until_complete(
+                    self._find(transactional_id), transactional_id, at_most_s=MARKERS_WAIT_S
+                )
             hosted, decision = await self._decide(transactional_id, decide)
             with self.journal.because(cause):
                 end = hosted.append(decision.records or self._proof())
