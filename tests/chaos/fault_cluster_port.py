@@ -27,6 +27,7 @@ class FakeLoad:
     is_held = False
     unended = 0
     group = None
+    transactions = None
 
     async def recreate(self, topic: str) -> None:
         raise NotImplementedError

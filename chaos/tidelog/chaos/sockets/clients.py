@@ -15,16 +15,25 @@ from google.protobuf.message import Message
 from tidelog.chaos.kafka_clients.member import consumer_of_aiokafka
 from tidelog.chaos.report.record import Note
 from tidelog.chaos.sockets.cluster import SocketCluster
-from tidelog.chaos.sockets.group_members import ChildMember, TaskMember
+from tidelog.chaos.sockets.group_members import TaskMember, member_child
 from tidelog.chaos.sockets.member_setup import MemberSetup
 from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.chaos.sockets.work_plan import SEGMENT_BYTES, WorkPlan
+from tidelog.chaos.sockets.writer_setup import WriterSetup, writer_child
 from tidelog.chaos.story.cluster_port import Answer
 from tidelog.chaos.story.scenario_run import UnsupportedFaultError
-from tidelog.chaos.topology import MEMBERS
+from tidelog.chaos.topology import CLIENTS, MEMBERS
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook, MemberProcess
 from tidelog.chaos.workloads.member_consumer import consumer_of_ours
-from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.plans import (
+    GroupPlan,
+    MemberPlan,
+    ProducerPlan,
+    TopicPlan,
+    TransactionPlan,
+    WriterPlan,
+)
+from tidelog.chaos.workloads.transaction_calls import WriterBook
 from tidelog.core.chance import SeededRandom
 from tidelog.core.system import SystemClock
 from tidelog.history.history import (
@@ -35,6 +44,7 @@ from tidelog.history.history import (
     History,
     Poll,
     Send,
+    Transaction,
 )
 from tidelog.history.history_file import HistoryWriter
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
@@ -64,8 +74,7 @@ class SocketClients:
     _transports: dict[str, RoutedTransport] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.work.topic.is_lossy:
-            self.history.lossy_topics.add(self.work.topic.name)
+        self.history.lossy_topics.update(self.work.lossy_topics)
 
     @property
     def topics(self) -> Sequence[TopicPlan]:
@@ -133,7 +142,7 @@ class SocketClients:
             return TaskMember(GroupMember(book, plan, consumer_of))
         if has_process:
             setup = MemberSetup(plan, tuple(self.bootstrap), self.cluster.client_routes(MEMBERS))
-            return ChildMember(self.cluster, setup, book)
+            return member_child(self.cluster, setup, book)
         transport = self.cluster.client_transport(MEMBERS)
         ports = {
             "transport": transport,
@@ -156,6 +165,29 @@ class SocketClients:
         """Into the history and its file."""
         self.history.add(call)
         self.writer.add(call)
+
+    @property
+    def transactions(self) -> TransactionPlan | None:
+        """The story's."""
+        return self.work.transactions
+
+    def start_writer(self, plan: WriterPlan, book: WriterBook) -> MemberProcess:
+        """See `WorkloadPort`; on links of the other clients."""
+        setup = WriterSetup(plan, tuple(self.bootstrap), self.cluster.client_routes(CLIENTS))
+        return writer_child(self.cluster, setup, book)
+
+    def begin_transactional(self, call: Send | Transaction) -> None:
+        """As `begin_send`."""
+        self.writer.begin(call)
+
+    def begin_transaction_commit(self, call: Transaction) -> None:
+        """As `begin_send`."""
+        self.writer.begin_commit(call)
+
+    def end_transactional(self, call: Send | Transaction) -> None:
+        """Into the history and its file."""
+        self.history.add(call)
+        self.writer.end(call)
 
     def address_of(self, node_id: int) -> str:
         """See `WorkloadPort`."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -74,13 +75,14 @@ class TaskMember:
 class ChildMember:
     """`MemberProcess` that is one: `FOLDER/NAME.json` is its setup, `NAME.calls` its book."""
 
-    def __init__(self, cluster: SocketCluster, setup: MemberSetup, book: MemberBook) -> None:
-        name = setup.plan.name
+    def __init__(
+        self, cluster: SocketCluster, name: str, *, module: str, setup: str, calls: LinesFile
+    ) -> None:
+        """`module` is what the process runs, `setup` a text for it; `calls` are what it writes."""
         self._log_path = cluster.folder / f"{name}.log"
-        self._calls = CallsFile(cluster.folder / f"{name}.calls", book)
+        self._calls = calls
         setup_path = cluster.folder / f"{name}.json"
-        setup_path.write_text(setup.to_json(), encoding="utf-8")
-        module = "tidelog.chaos.sockets.member"
+        setup_path.write_text(setup, encoding="utf-8")
         self._child = cluster.spawn(name, ["-m", module, str(setup_path), str(self._calls.path)])
         self._reading = asyncio.create_task(self._calls.read_forever(), name=f"calls-of-{name}")
         self._is_ended = False
@@ -127,15 +129,12 @@ class ChildMember:
         return True
 
 
-class CallsFile:
-    """The calls that a member's process has written so far, on their way into its book."""
+class LinesFile(ABC):
+    """A file of lines that another process writes."""
 
-    def __init__(self, path: Path, book: MemberBook) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._book = book
         self._position = 0
-        self._commits: dict[int, Commit] = {}
-        """Those that have not ended, by the number that the member gave them."""
 
     async def read_forever(self) -> None:
         """Read again and again."""
@@ -155,6 +154,20 @@ class CallsFile:
                 self._position += len(line)
                 self._take(line)
 
+    @abstractmethod
+    def _take(self, line: bytes) -> None:
+        """Take a whole line."""
+
+
+class CallsFile(LinesFile):
+    """The calls that a member's process has written so far, on their way into its book."""
+
+    def __init__(self, path: Path, book: MemberBook) -> None:
+        super().__init__(path)
+        self._book = book
+        self._commits: dict[int, Commit] = {}
+        """Those that have not ended, by the number that the member gave them."""
+
     def _take(self, line: bytes) -> None:
         call = call_or_end_of(line)
         if isinstance(call, End):
@@ -169,3 +182,11 @@ class CallsFile:
             self._book.add(replace(call, number=self._book.next_number()))
             if isinstance(call, Assignment):
                 self._book.note(f"{call.change} {call.partition} at epoch {call.epoch}")
+
+
+def member_child(cluster: SocketCluster, setup: MemberSetup, book: MemberBook) -> ChildMember:
+    """Start a member's process."""
+    name = setup.plan.name
+    calls = CallsFile(cluster.folder / f"{name}.calls", book)
+    module = "tidelog.chaos.sockets.member"
+    return ChildMember(cluster, name, module=module, setup=setup.to_json(), calls=calls)

@@ -61,8 +61,7 @@ async def run_scenario(plan: RunPlan, *, folder: Path, on_note: Callable[[str], 
         disk_bytes=sizes if scenario.needs.disk_bytes else {},
     )
     random = SeededRandom(plan.seed)
-    lossy = [work.topic.name] if work.topic.is_lossy else []
-    with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
+    with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=work.lossy_topics)) as writer:
         clients = SocketClients(cluster, work, random.fork("clients"), on_note, writer)
         clients.are_aiokafkas = plan.client == KAFKA_CLIENT
         evidence = Evidence(cluster, clients, is_damage_expected=scenario.needs.is_damaging)
@@ -119,6 +118,8 @@ class _Run:
             self._hand_over(is_calm=is_calm)
             if self._workload.group is not None:
                 await self._workload.group.abandon()
+            if self._workload.transactions is not None:
+                await self._workload.transactions.abandon()
         await self._stop()
 
     def _hand_over(self, *, is_calm: bool) -> None:
@@ -138,6 +139,9 @@ class _Run:
                 self._evidence.report("died", f"node {node_id} ended by itself: {words}")
         for words in [] if self._workload.group is None else self._workload.group.failures:
             self._evidence.report("died", f"a member ended by itself: {words}")
+        transactions = self._workload.transactions
+        for words in [] if transactions is None else transactions.failures:
+            self._evidence.report("died", f"a writer ended by itself: {words}")
         await self._clients.close()
         topology = self._cluster.topology
         for ids in (topology.broker_ids, topology.controller_ids):

@@ -14,10 +14,12 @@ from tidelog.chaos.workloads.plans import (
     CHURNED,
     GROUP_HEARTBEAT_MS,
     GROUP_SESSION_MS,
+    LEDGER,
     SHARED,
     GroupPlan,
     ProducerPlan,
     TopicPlan,
+    TransactionPlan,
 )
 from tidelog.history.history import ACKS_ALL
 
@@ -38,6 +40,11 @@ GROUP_SETTINGS: Mapping[str, object] = {
     "group.consumer.heartbeat.interval.ms": GROUP_HEARTBEAT_MS,
 }
 """Configuration of nodes in a story with a group."""
+TRANSACTION_SETTINGS: Mapping[str, object] = {
+    "offsets.topic.num.partitions": 4,
+    "transaction.state.log.num.partitions": 4,
+}
+"""Configuration of nodes in a story with transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,15 @@ class WorkPlan:
     producers: tuple[ProducerPlan, ...]
     group: GroupPlan | None = None
     """The story's consumer group."""
+    transactions: TransactionPlan | None = None
+    """The story's transactions."""
+
+    @property
+    def lossy_topics(self) -> list[str]:
+        """Topics that unclean elections may take records from."""
+        names = [one.name for one in self.topics]
+        names += [] if self.transactions is None else [LEDGER]
+        return names if self.topic.is_lossy else []
 
     @property
     def topic(self) -> TopicPlan:
@@ -67,13 +83,14 @@ def work_of(scenario: Scenario) -> WorkPlan:
         topics.append(_topic(scenario, SHARED, partitions=group.partitions))
         acks.append((SHARED, ACKS_ALL))
     producers = [_producer(number, *one) for number, one in enumerate(acks, start=1)]
-    return WorkPlan(tuple(topics), tuple(producers), group)
+    return WorkPlan(tuple(topics), tuple(producers), group, scenario.needs.transactions)
 
 
 def settings_of(scenario: Scenario) -> Mapping[str, object]:
     """Configuration of every node, beside the usual one."""
     of_group = {} if scenario.needs.group is None else GROUP_SETTINGS
-    return {**of_group, **scenario.needs.settings}
+    of_transactions = {} if scenario.needs.transactions is None else TRANSACTION_SETTINGS
+    return {**of_group, **of_transactions, **scenario.needs.settings}
 
 
 def _topic(scenario: Scenario, name: str, *, partitions: int = 1) -> TopicPlan:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tidelog.chaos.story.group_port import GroupPort
+from tidelog.chaos.story.transaction_port import TransactionPort
 from tidelog.core.env import Random
 from tidelog.history.history import History
 from tidelog.metadata.image import MetadataImage
@@ -71,6 +72,10 @@ class Load(Protocol):
     @property
     def group(self) -> GroupPort | None:
         """The story's consumer group; None: it has none."""
+
+    @property
+    def transactions(self) -> TransactionPort | None:
+        """The story's transactions; None: it has none."""
 
     async def recreate(self, topic: str) -> None:
         """Delete a topic and create it again, under load."""

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from tidelog.chaos.story.scenario_run import ScenarioRun
-from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY, GroupPlan
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY, GroupPlan, TransactionPlan
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
@@ -66,6 +66,8 @@ class Needs:
 
     group: GroupPlan | None = None
     """A consumer group that reads a topic of its own meanwhile."""
+    transactions: TransactionPlan | None = None
+    """Transactions that write to a topic of their own meanwhile."""
 
 
 USUAL = Needs()

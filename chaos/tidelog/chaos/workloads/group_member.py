@@ -201,6 +201,16 @@ class GroupMember(RebalanceListener, ConsumerInterceptor[bytes, bytes]):
         self._book.note(f"{change} {numbers} at epoch {metadata.epoch}")
 
 
+class Worker(Protocol):
+    """A member, or a writer of transactions, as its runner sees it."""
+
+    is_over: bool
+    """It ends in order once this is True."""
+
+    async def run(self) -> None:
+        """Work until it is over."""
+
+
 class MemberProcess(Protocol):
     """A member that runs, on a loop or in a process of its own."""
 

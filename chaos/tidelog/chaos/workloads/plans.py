@@ -10,6 +10,8 @@ SHARED = "shared"
 """The topic that a story's group reads."""
 GROUP = "readers"
 """The story's group."""
+LEDGER = "ledger"
+"""The topic that a story's transactions write to."""
 MEMBER = "member"
 """The beginning of a member's name."""
 GROUP_SESSION_MS, GROUP_HEARTBEAT_MS = 6_000, 1_000
@@ -99,3 +101,30 @@ class GroupPlan:
     """Time within which a member notices that its coordinator is cut off."""
     has_processes: bool = False
     """Each member is a process of its own, which can be paused and killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionPlan:
+    """The story's transactions: they write to the topic `LEDGER`."""
+
+    partitions: int = 6
+    """Partitions of the topic."""
+    writers: int = 2
+    """Producers from the beginning on, each with an id of its own; they end what they begin."""
+    has_processes: bool = False
+    """The story starts writers that are processes of their own, which can be paused."""
+    timeout_ms: int = 4_000
+    """Time after which a transaction that nobody ends is aborted."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriterPlan:
+    """A transactional producer, and how it goes about it. Times in milliseconds."""
+
+    name: str
+    """Unique in the run."""
+    transactional_id: str
+    partitions: int
+    transaction_timeout_ms: int
+    request_timeout_ms: int = 2_000
+    delivery_timeout_ms: int = 30_000

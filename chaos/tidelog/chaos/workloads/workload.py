@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from tidelog.chaos.workloads.clients import Clients, GrpcClients
 from tidelog.chaos.workloads.group_load import GroupLoad
-from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
+from tidelog.chaos.workloads.plans import CHURNED, LEDGER, TopicPlan, TransactionPlan
 from tidelog.chaos.workloads.readers import read_all, read_along
 from tidelog.chaos.workloads.senders import Incarnation, Sender
+from tidelog.chaos.workloads.transaction_load import TransactionLoad
 from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client.admin import Admin
 from tidelog.client.errors import TidelogError
@@ -57,6 +59,8 @@ class Workload:
         self._pending: dict[int, Callable[[], Send]] = {}
         self.group: GroupLoad | None = None
         """The story's consumer group; None: it has none."""
+        self.transactions: TransactionLoad | None = None
+        """The story's transactions; None: it has none."""
         ports = port.client_ports("admin")
         self._transport: Transport = ports["transport"]
         self._admin = Admin(port.bootstrap, **ports)
@@ -94,6 +98,16 @@ class Workload:
         if self.port.group is not None:
             self.group = GroupLoad(self.port, self.port.group, next_number=self.next_number)
             await self.group.begin()
+        if self.port.transactions is not None:
+            await self._begin_transactions(self.port.transactions)
+
+    async def _begin_transactions(self, plan: TransactionPlan) -> None:
+        """Their topic is like the story's, with partitions of its own."""
+        await self._create(replace(self.port.topics[0], name=LEDGER, partitions=plan.partitions))
+        self.transactions = TransactionLoad(
+            self.port, plan, self._random.fork("transactions"), next_number=self.next_number
+        )
+        await self.transactions.begin()
 
     async def churn(self) -> None:
         """Until it is over: what operators do on a working day, drawn."""
@@ -116,6 +130,8 @@ class Workload:
             await asyncio.gather(*incarnation.tasks)
         if self.group is not None:
             await self.group.finish()
+        if self.transactions is not None:
+            await self.transactions.finish()
 
     def find_unfinished(self) -> Iterator[str]:
         """Yield what has not come to its end, for people."""
@@ -123,18 +139,24 @@ class Workload:
             yield f"{self.unended} sends have not ended"
         if self.group is not None and not self.group.is_finished:
             yield f"group {self.group.group_id} has not read everything: {self.group.view}"
+        if self.transactions is not None:
+            yield from self.transactions.find_unfinished()
 
     async def close(self) -> None:
         """Release the admin and the group, write down what never ended."""
         await self._admin.close()
         if self.group is not None:
             await self.group.close()
+        if self.transactions is not None:
+            await self.transactions.close()
         self.write_pending()
 
     def write_pending(self) -> None:
         """Write sends and commits that have not ended into the history, too."""
         if self.group is not None:
             self.group.write_pending()
+        if self.transactions is not None:
+            self.transactions.write_pending()
         for send in self._pending.values():
             self.port.end_send(send())
         self._pending.clear()
@@ -144,6 +166,8 @@ class Workload:
         for incarnation in self._incarnations.values():
             reader = self.clients.reader("reader-final", incarnation.plan)
             await read_all(self.port, incarnation, consumer=reader, next_number=self.next_number)
+        if self.transactions is not None:
+            await self.transactions.read_all()
         self.is_read = True
 
     # Admin

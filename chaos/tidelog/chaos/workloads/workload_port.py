@@ -9,8 +9,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from tidelog.chaos.workloads.group_member import MemberBook, MemberProcess
-from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
-from tidelog.history.history import Assignment, Commit, Committed, History, Poll, Send
+from tidelog.chaos.workloads.plans import (
+    GroupPlan,
+    MemberPlan,
+    ProducerPlan,
+    TopicPlan,
+    TransactionPlan,
+    WriterPlan,
+)
+from tidelog.chaos.workloads.transaction_calls import WriterBook
+from tidelog.history.history import (
+    Assignment,
+    Commit,
+    Committed,
+    History,
+    Poll,
+    Send,
+    Transaction,
+)
 
 
 class WorkloadPort(Protocol):
@@ -74,6 +90,22 @@ class WorkloadPort(Protocol):
 
     def add_group_call(self, call: Assignment | Committed) -> None:
         """Into the history."""
+
+    @property
+    def transactions(self) -> TransactionPlan | None:
+        """The transactions to be written; None: none are."""
+
+    def start_writer(self, plan: WriterPlan, book: WriterBook) -> MemberProcess:
+        """Start a writer of transactions in a process of its own."""
+
+    def begin_transactional(self, call: Send | Transaction) -> None:
+        """A transaction begins, or a send in one: its outcome is unknown."""
+
+    def begin_transaction_commit(self, call: Transaction) -> None:
+        """The commit of one that began is about to be asked for."""
+
+    def end_transactional(self, call: Send | Transaction) -> None:
+        """It ended, or never will: into the history."""
 
     def address_of(self, node_id: int) -> str:
         """Address of a node for clients."""

@@ -1,10 +1,10 @@
-"""A member of a story's group in a simulated process of its own."""
+"""A member of a story's group, or a writer of transactions, in a simulated process of its own."""
 
 from __future__ import annotations
 
 import asyncio
 
-from tidelog.chaos.workloads.group_member import GroupMember
+from tidelog.chaos.workloads.group_member import Worker
 from tidelog.simulation.cluster.cluster import SimCluster
 from tidelog.simulation.engine.network import Host
 
@@ -14,7 +14,7 @@ STOP_POLL_S = 0.01
 class SimGroupMember:
     """`MemberProcess` of a simulation. What ends a member by itself fails the run."""
 
-    def __init__(self, cluster: SimCluster, host: Host, member: GroupMember) -> None:
+    def __init__(self, cluster: SimCluster, host: Host, member: Worker) -> None:
         self._cluster = cluster
         self._host = host
         self._member = member

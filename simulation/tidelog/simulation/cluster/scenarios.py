@@ -12,15 +12,18 @@ from tidelog.chaos.story.scenario import SIM, Scenario
 from tidelog.chaos.workloads.plans import (
     GROUP_HEARTBEAT_MS,
     GROUP_SESSION_MS,
+    LEDGER,
     SHARED,
     STEADY,
     GroupPlan,
+    TransactionPlan,
 )
+from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
 from tidelog.history.history import ACKS_ALL
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 
-OFFSETS_PARTITIONS = 2
-"""Partitions of the internal topic; each costs steps."""
+OFFSETS_PARTITIONS = TRANSACTIONS_PARTITIONS = 2
+"""Partitions of the internal topics; each costs steps."""
 STORM = "storm"
 """No scenario: what the seed draws."""
 SCENARIOS = runnable_on(SIM)
@@ -48,7 +51,36 @@ def shape(scenario: Scenario, config: ClusterSimulationConfig) -> ClusterSimulat
     fetch_max_bytes = max(FETCHED_BYTES_MIN, config.replica.replica_fetch_max_bytes)
     replica = replace(config.replica, replica_fetch_max_bytes=fetch_max_bytes)
     shaped = replace(config, topics=(topic,), producers=producers, replica=replica)
+    if needs.transactions is not None:
+        shaped = _with_transactions(shaped, needs.transactions)
     return shaped if needs.group is None else _with_group(shaped, needs.group)
+
+
+def _with_transactions(
+    config: ClusterSimulationConfig, transactions: TransactionPlan
+) -> ClusterSimulationConfig:
+    """The topic of transactions is created by their clients; nobody else writes to it."""
+    (topic,) = config.topics
+    coordinators = replace(
+        config.coordinators, transaction_state_log_num_partitions=TRANSACTIONS_PARTITIONS
+    )
+    groups = replace(config.groups, offsets_topic_num_partitions=OFFSETS_PARTITIONS)
+    return replace(
+        config,
+        internal_topics=(
+            replace(topic, name=LEDGER, partitions=transactions.partitions),
+            replace(
+                topic,
+                name=TRANSACTIONS_TOPIC,
+                partitions=TRANSACTIONS_PARTITIONS,
+                min_insync_replicas=2,
+                is_lossy=False,
+            ),
+        ),
+        coordinators=coordinators,
+        groups=groups,
+        transactions=transactions,
+    )
 
 
 def _with_group(config: ClusterSimulationConfig, group: GroupPlan) -> ClusterSimulationConfig:

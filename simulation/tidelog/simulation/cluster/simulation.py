@@ -13,10 +13,27 @@ from typing import Any
 from tidelog.chaos.faults.budget import Budget
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook
 from tidelog.chaos.workloads.member_consumer import consumer_of_ours
-from tidelog.chaos.workloads.plans import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.plans import (
+    GroupPlan,
+    MemberPlan,
+    ProducerPlan,
+    TopicPlan,
+    TransactionPlan,
+    WriterPlan,
+)
+from tidelog.chaos.workloads.transaction_calls import WriterBook, producer_of_ours
+from tidelog.chaos.workloads.transaction_writer import TransactionWriter
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
-from tidelog.history.history import Assignment, Commit, Committed, History, Poll, Send
+from tidelog.history.history import (
+    Assignment,
+    Commit,
+    Committed,
+    History,
+    Poll,
+    Send,
+    Transaction,
+)
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.listeners import Listener
 from tidelog.simulation.cluster.budget_view import SimBudgetView
@@ -85,7 +102,7 @@ class ClusterSimulation:
             ),
         )
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)
-        self.history = History(lossy_topics={one.name for one in config.topics if one.is_lossy})
+        self.history = History(lossy_topics=config.lossy_topics)
         self.observer = Observer(self.cluster, findings.coverage)
         self.budget = Budget(SimBudgetView(self.cluster, config, self.count_event))
         self.cluster.on_power_lost = self.budget.note_cut
@@ -192,6 +209,31 @@ class ClusterSimulation:
         self.history.commits.append(commit)
 
     def add_group_call(self, call: Assignment | Committed) -> None:
+        """Into the history."""
+        self.history.add(call)
+
+    @property
+    def transactions(self) -> TransactionPlan | None:
+        """The story's."""
+        return self.config.transactions
+
+    def start_writer(self, plan: WriterPlan, book: WriterBook) -> SimGroupMember:
+        """See `WorkloadPort`."""
+        host, ports = self.cluster.new_client_process(plan.name)
+        self.client_processes.append(plan.name)
+        own = {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
+        producer_of = producer_of_ours(plan, bootstrap=self.bootstrap, ports=own)
+        random = SeededRandom(self.seed).fork(plan.name)
+        writer = TransactionWriter(book, plan, producer_of, random, is_alone=False)
+        return SimGroupMember(self.cluster, host, writer)
+
+    def begin_transactional(self, call: Send | Transaction) -> None:
+        """Nobody reads a history that is not whole."""
+
+    def begin_transaction_commit(self, call: Transaction) -> None:
+        """Nobody reads a history that is not whole."""
+
+    def end_transactional(self, call: Send | Transaction) -> None:
         """Into the history."""
         self.history.add(call)
 

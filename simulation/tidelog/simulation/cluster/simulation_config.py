@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.chaos.workloads.plans import (
     CHURNED,
     LOSSY,
@@ -14,6 +15,7 @@ from tidelog.chaos.workloads.plans import (
     GroupPlan,
     ProducerPlan,
     TopicPlan,
+    TransactionPlan,
 )
 from tidelog.core.chance import SeededRandom
 from tidelog.node.config import NodeConfig
@@ -41,13 +43,22 @@ class ClusterSimulationConfig:
     groups: GroupConfig = field(default_factory=GroupConfig)
     group: GroupPlan | None = None
     """The story's consumer group."""
+    coordinators: TransactionConfig = field(default_factory=TransactionConfig)
+    """Configuration of coordinators of transactions."""
+    transactions: TransactionPlan | None = None
+    """The story's transactions."""
     internal_topics: tuple[TopicPlan, ...] = ()
-    """Topics that the product creates by itself."""
+    """Topics that the product creates by itself, or the clients of a story's transactions."""
 
     @property
     def node_ids(self) -> tuple[int, ...]:
         """Every node."""
         return tuple(sorted({*self.controller_ids, *self.broker_ids}))
+
+    @property
+    def lossy_topics(self) -> set[str]:
+        """Topics that unclean elections may take records from."""
+        return {one.name for one in (*self.topics, *self.internal_topics) if one.is_lossy}
 
     def plan(self, topic: str) -> TopicPlan:
         """Plan of the topic of this name."""
@@ -60,6 +71,7 @@ class ClusterSimulationConfig:
             replica=self.replica,
             raft=self.raft,
             groups=self.groups,
+            transactions=self.coordinators,
             broker_heartbeat_interval_ms=self.heartbeat_interval_ms,
             auto_create_topics_enable=False,
             controller=replace(
