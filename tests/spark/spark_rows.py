@@ -33,8 +33,8 @@ def account(found: Iterable[Row], sent: Iterable[Row]) -> Account:
 
 
 async def stored(bootstrap: str, topic: str) -> list[Record]:
-    """Every record of the topic, by partition and offset."""
-    async with Consumer(bootstrap) as consumer:
+    """Every committed record of the topic, by partition and offset."""
+    async with Consumer(bootstrap, isolation_level="read_committed") as consumer:
         partitions = [(topic, number) for number in await consumer.partitions_for(topic)]
         consumer.assign(partitions)
         records: list[Record] = []

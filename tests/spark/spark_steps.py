@@ -7,17 +7,21 @@ else could choose the moment; held ones wait until they are released.
     read-begin, read-middle, read-end       of a task: before its rows, after some, after all
     write-begin, write-middle, write-end    the same, after all of them are acknowledged
     commit-N, committed-N                   of batch N of a stream: before its marker, after it
+    marked-N, sent-N, ended-N               written exactly once: the marker is in its transaction,
+                                            the call to end all is on its way, it is answered
 
 each after the topic's name and a dot.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,19 +30,23 @@ from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.sql.datasource import InputPartition, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from tidelog.spark import TidelogDataSource
+from tidelog.client.producing.transaction_state import TransactionMember
+from tidelog.spark import TidelogDataSource, sink
 from tidelog.spark.batch_reader import BatchReader, RangePartition
 from tidelog.spark.planner import parse_options
 from tidelog.spark.sink import BatchWriter, StreamWriter
-from tidelog.spark.sink_options import parse_sink_options
+from tidelog.spark.sink_options import SinkOptions, parse_sink_options
 from tidelog.spark.source import columns_of
 from tidelog.spark.stream_options import StreamOptions
 from tidelog.spark.stream_reader import StreamReader
 from tidelog.spark.task_results import TaskResult
+from tidelog.spark.transactional_writes import Driver
 
 Rows = Iterator[pa.RecordBatch]
 READ = ("read-begin", "read-middle", "read-end")
 _POLL_S = 0.05
+_SENT_S = 0.002
+"""Time after which a call is on its way, and its answer perhaps back."""
 
 
 class Steps(NamedTuple):
@@ -165,8 +173,25 @@ class _StreamWriter(StreamWriter):
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int) -> None:
         self.steps.reached(f"{self.topic}.commit-{batch_id}")
+        sink.driver_of = partial(_stepped_driver, self.steps, f"{self.topic}.{{}}-{batch_id}")
         super().commit(messages, batch_id)
         self.steps.reached(f"{self.topic}.committed-{batch_id}")
+
+
+def _stepped_driver(steps: Steps, step: str, options: SinkOptions, group: str) -> Driver:
+    class Stepped(Driver):
+        async def _end(self, members: Sequence[TransactionMember]) -> None:
+            if not members:
+                return await super()._end(members)
+            steps.reached(step.format("marked"))
+            ending = asyncio.create_task(super()._end(members))
+            await asyncio.sleep(_SENT_S)
+            steps.reached(step.format("sent"))
+            await ending
+            steps.reached(step.format("ended"))
+            return None
+
+    return Stepped(options.bootstrap, group)
 
 
 def _read(steps: Steps, partition: InputPartition, rows: Rows) -> Rows:
