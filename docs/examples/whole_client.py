@@ -3,8 +3,7 @@
 
     python docs/examples/whole_client.py [127.0.0.1:9192]
 
-Tide gauges report water levels. The topics are made, written, read and deleted again; each part
-stands alone. `whole_group.py` has consumer groups, and `whole_sync_client.py` no `await`.
+Tide gauges report water levels; each part stands alone. `whole_group.py`: consumer groups.
 """
 
 from __future__ import annotations
@@ -298,6 +297,7 @@ async def read(bootstrap: str, topic: str) -> None:
         bootstrap_timeout_ms=10_000,
         auto_offset_reset="earliest",
         on_truncation="raise",
+        isolation_level="read_committed",
         fetch_min_bytes=1,
         fetch_max_wait_ms=100,
         fetch_max_bytes=4 << 20,

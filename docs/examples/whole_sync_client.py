@@ -24,6 +24,7 @@ from tidelog.client import (
     Record,
     RecordMetadata,
     TopicPartition,
+    TransactionMember,
     require_all,
 )
 from tidelog.client.sync import Admin, CallerError, Consumer, LoopThread, Producer
@@ -62,6 +63,16 @@ def look_at_the_cluster(admin: Admin, name: str) -> None:
     print(f"producers of {list(admin.describe_producers([(name, 0)]))}")
 
 
+def written_for_a_job(bootstrap: str, topic: str) -> TransactionMember:
+    """Leave a transaction open for the job's end."""
+    with Producer(bootstrap, transactional_id=f"{topic}/0") as producer:
+        producer.begin_transaction()
+        producer.send(topic, b"of a job", partition=0)
+        member = producer.hand_over_transaction()
+    assert member is not None  # something was sent
+    return member
+
+
 def write_in_transactions(bootstrap: str, topic: str) -> None:
     """Records that become visible together; see `whole_transactions.py`."""
     nobody = GroupMetadata(f"{topic}-group", "", -1, None)
@@ -80,6 +91,7 @@ def write_in_transactions(bootstrap: str, topic: str) -> None:
         print(f"{len(admin.list_transactions())} transactional ids")
         print(f"described {list(admin.describe_transactions([topic]))}")
         admin.abort_transaction(topic)
+        admin.end_transactions(topic, [written_for_a_job(bootstrap, topic)], timeout_ms=30_000)
         for found in admin.find_hanging_transactions(topics=[topic]):
             admin.abort_hanging_transaction((found.topic, found.partition), start_offset=found[4])
         admin.delete_topic(topic)

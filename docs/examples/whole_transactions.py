@@ -20,6 +20,7 @@ from tidelog.client import (
     Producer,
     TransactionDescription,
     TransactionListing,
+    TransactionMember,
     errors,
     require_all,
 )
@@ -44,6 +45,19 @@ async def write(bootstrap: str, topic: str, name: str) -> None:
             await producer.commit_transaction()
         except errors.TransactionAbortedError as error:
             print(f"over, begin another: {error}")
+
+
+async def write_by_two(bootstrap: str, topic: str, name: str) -> None:
+    """Let two producers of one job write, and a third party commit what both wrote, together."""
+    members: list[TransactionMember] = []
+    for number in (0, 1):
+        async with Producer(bootstrap, transactional_id=f"{name}/{number}") as producer:
+            await producer.begin_transaction()
+            await producer.send(topic, b"of one job", partition=number)
+            if (member := await producer.hand_over_transaction()) is not None:
+                members.append(member)
+    async with Admin(bootstrap) as admin:
+        await admin.end_transactions(name, members, timeout_ms=30_000)
 
 
 async def look(bootstrap: str, topic: str, name: str) -> None:
@@ -76,6 +90,7 @@ async def main(bootstrap: str) -> None:
     async with Admin(bootstrap) as admin:
         await admin.create_topic(name, partitions=2, replication_factor=3)
         await write(bootstrap, name, name)
+        await write_by_two(bootstrap, name, name)
         await look(bootstrap, name, name)
         await admin.delete_topic(name)
 

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         ProducerRecord,
     )
     from tidelog.client.producing.serializers import Serializer
+    from tidelog.client.producing.transaction_state import TransactionMember
     from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
     from tidelog.client.results import require_all
     from tidelog.records.compression import Codec
@@ -125,6 +126,7 @@ __all__ = [
     "TopicPartition",
     "TransactionDescription",
     "TransactionListing",
+    "TransactionMember",
     "VoterDescription",
     "VoterStatus",
     "errors",
@@ -181,6 +183,7 @@ _HOMES = {
     "TopicPartition": "tidelog.client.records",
     "TransactionDescription": "tidelog.client.admin.transaction_views",
     "TransactionListing": "tidelog.client.admin.transaction_views",
+    "TransactionMember": "tidelog.client.producing.transaction_state",
     "VoterDescription": "tidelog.client.admin.quorum",
     "VoterStatus": "tidelog.client.admin.quorum",
     "require_all": "tidelog.client.results",
