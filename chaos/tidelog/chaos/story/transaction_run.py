@@ -146,8 +146,13 @@ class TransactionRun:
     # Readers of committed records
 
     async def high_watermarks(self) -> Mapping[int, int]:
-        """High watermarks of the ledger's partitions, as far as leaders answer."""
-        return await self.port.looks.ends("read_uncommitted")
+        """Look up the high watermarks of the ledger's partitions; the story needs them."""
+        run = self._run
+        deadline_s = run.now_s + UNTIL_S_MAX * run.cluster.patience
+        while not (ends := await self.port.looks.ends("read_uncommitted")):
+            run.expect(run.now_s < deadline_s, "leaders know their high watermarks")
+            await asyncio.sleep(LOOK_S)
+        return ends
 
     async def readers_go_on(self, ends: Mapping[int, int]) -> None:
         """The reader must pass these offsets soon after all that was open there timed out."""
