@@ -102,3 +102,47 @@ STEPS = {
     "all markers but one": _at_all_but_one,
     "complete": _at_complete,
 }
+
+
+@scenario("F44", Needs(transactions=TransactionPlan()))
+async def leader_killed_amid_markers(run: ScenarioRun) -> None:
+    """A leader is killed while markers are written: after the failover each is there, once.
+
+    The marker did not reach it; or it is written, and its answer is lost.
+    """
+    transactions = TransactionRun(run)
+    await transactions.in_sync()
+    for number in run.rounds(reduced=2, full=10):
+        killing = await Killing.of(run, transactions, f"payments-{number}")
+        await _kill_leader_amid_markers(killing, is_written=number % 2 == 0)
+
+
+async def _kill_leader_amid_markers(killing: Killing, *, is_written: bool) -> None:
+    run, transactions, leader = killing.run, killing.transactions, killing.leader
+    await transactions.write(killing.producer, transactions.all)
+    known = await killing.is_described("Ongoing")
+    paths = [(leader, killing.coordinator)]
+    if not is_written:
+        paths = run.between([leader], [killing.coordinator])
+    await run.cut(paths)
+    committing = asyncio.create_task(killing.producer.commit())
+    await killing.is_described("PrepareCommit", killing.far)
+    if is_written:
+        await killing.has_markers(known, killing.far)
+    ends = await transactions.high_watermarks()
+    await run.kill(leader)
+    await run.mend(paths)
+    await transactions.do(committing, "what was prepared is committed")
+    await run.must_come(
+        lambda: not transactions.led_by(leader), "another leads", within_s=run.failover_s
+    )
+    await killing.is_complete()
+    await transactions.readers_go_on(ends)
+    for partition in transactions.all:
+        found = await transactions.markers_of(known, partition)
+        run.promise(
+            [one.is_commit for one in found] == [True],
+            f"partition {partition} has the transaction's marker once: {found}",
+        )
+    await run.start(leader)
+    await transactions.in_sync()

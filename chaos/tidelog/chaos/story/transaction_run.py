@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from tidelog.chaos.story.scenario_run import UNTIL_S_MAX, ScenarioRun
 from tidelog.chaos.story.transaction_port import TransactionPort
 from tidelog.chaos.workloads.transaction_calls import TransactionCalls
+from tidelog.chaos.workloads.transaction_looks import Marker
 from tidelog.client.admin.transaction_views import TransactionDescription
 from tidelog.client.errors import ProducerFencedError, TidelogError
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
@@ -142,6 +143,15 @@ class TransactionRun:
         )
         await run.cluster.look()
         return found
+
+    async def markers_of(self, known: TransactionDescription, partition: int) -> Sequence[Marker]:
+        """Read the markers of a transaction in a partition, which are of the next epoch."""
+        return [
+            one
+            for one in await self.port.looks.markers(partition)
+            if (one.producer_id, one.producer_epoch)
+            == (known.producer_id, known.producer_epoch + 1)
+        ]
 
     # Readers of committed records
 
