@@ -68,17 +68,24 @@ ROWS: Mapping[str, Row] = {
 }
 
 
-def judged(name: str, side: str, measures: Mapping[str, Any], *, load: float) -> Figure:
+def judged(
+    name: str,
+    side: str,
+    measures: Mapping[str, Any],
+    *,
+    load: float,
+    rows: Mapping[str, Row] = ROWS,
+) -> Figure:
     """A figure of one side: `load` is the machine's load average as the row found it."""
-    row = ROWS[name]
+    row = rows[name]
     misses = row.misses(measures)
     found = {"row": name, "side": side, **measures, "aim": row.aim, "met": not misses}
     return {**found, "misses": misses, "load": round(load, 1)}
 
 
-def failed(name: str, side: str, error: str) -> Figure:
+def failed(name: str, side: str, error: str, *, rows: Mapping[str, Row] = ROWS) -> Figure:
     """A row that could not be measured."""
-    return {"row": name, "side": side, "aim": ROWS[name].aim, "met": None, "error": error}
+    return {"row": name, "side": side, "aim": rows[name].aim, "met": None, "error": error}
 
 
 def spread(values: Sequence[float], unit: str) -> Figure:
@@ -104,13 +111,13 @@ def longest_gap(times_s: Sequence[float], since_s: float, until_s: float) -> flo
     return longest
 
 
-def table(figures: Sequence[Figure]) -> str:
+def table(figures: Sequence[Figure], *, rows: Mapping[str, Row] = ROWS) -> str:
     """Markdown lines, one for each figure."""
     lines = ["| figure | side | measured | aim | met |", "| --- | --- | --- | --- | --- |"]
     known = {"row", "side", "aim", "met", "misses", "error"}
     for one in figures:
         measures = ", ".join(f"{name} {value}" for name, value in one.items() if name not in known)
         met = {True: "yes", False: "no", None: "–"}[one["met"]]
-        cells = (ROWS[one["row"]].title, one["side"], one.get("error") or measures, one["aim"], met)
+        cells = (rows[one["row"]].title, one["side"], one.get("error") or measures, one["aim"], met)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -79,6 +79,10 @@ class TidelogSide:
                 topic, partitions=partitions, replication_factor=replicas, configs=configs
             )
 
+    def topic(self, topic: str) -> str:
+        """Name of a topic on this side."""
+        return topic
+
     async def coordinator(self, group: str) -> int:
         """See `Side`."""
         async with Admin(self.bootstrap) as admin:
@@ -124,6 +128,11 @@ class KafkaSide:
         self.bootstrap = bootstrap
         self._protocol = protocol
         self._control = None if control is None else shlex.split(control)
+
+    @property
+    def is_controlled(self) -> bool:
+        """True if its brokers can be killed."""
+        return self._control is not None
 
     def _admin(self) -> Any:  # of confluent-kafka; a new one finds brokers that were away
         return confluent("confluent_kafka.admin").AdminClient(

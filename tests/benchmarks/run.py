@@ -9,6 +9,8 @@ One JSON line a figure. Each starts the nodes that it needs.
     many       5,000 partitions in one CreateTopics, 3,000 at rest, restarted and beside six,
                one-record batches to 300: many_bench.py runs parts of it
     groups     consumer groups and committed offsets: groups_bench.py runs parts of it, and a peer's
+    transactions producing, committing, reading in transactions: transactions_bench.py runs parts
+               of it, and a peer's
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
     check      `tidelog check` on histories of growing size: check_bench.py takes other sizes
     arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
@@ -39,6 +41,7 @@ from tests.benchmarks.many_bench import many_figures
 from tests.benchmarks.partitions_bench import partition_figures
 from tests.benchmarks.quorum_bench import quorum_figures
 from tests.benchmarks.spark_bench import Amounts, spark_figures
+from tests.benchmarks.transactions_bench import transactions_figures
 from tests.benchmarks.tuning_bench import tuning_figures
 
 from tidelog.benchmarks.peer import Peer
@@ -51,6 +54,7 @@ def main() -> None:
         "spark": lambda runs: spark_figures(Amounts(rounds=runs), peer=options.peer),
         "log": log_figures,
         "groups": groups_figures,
+        "transactions": transactions_figures,
         "quorum": quorum_figures,
         "partitions": partition_figures,
         "many": many_figures,

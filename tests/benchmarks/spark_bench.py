@@ -56,7 +56,7 @@ def spark_figures(
     amounts: Amounts, parts: Sequence[str] = PARTS, peer: Peer | None = None
 ) -> Generator[Figure, None, None]:
     """The figures of these parts, in the order of PARTS."""
-    with _bench(amounts.rounds, peer) as bench:
+    with bench_session(amounts.rounds, peer) as bench:
         for part in PARTS:
             for figure in _figures(part, bench, amounts) if part in parts else ():
                 yield {"part": part, **figure}
@@ -80,7 +80,8 @@ def _figures(part: str, bench: SparkBenchSession, amounts: Amounts) -> Iterator[
 
 
 @contextmanager
-def _bench(rounds: int, peer: Peer | None) -> Iterator[SparkBenchSession]:
+def bench_session(rounds: int, peer: Peer | None) -> Iterator[SparkBenchSession]:
+    """Nodes, and a session on two cores; a peer's nodes run meanwhile."""
     be_quiet()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with OwnCluster() as cluster, _up(peer):

@@ -35,10 +35,10 @@ def trigger_figures(bench: SparkBenchSession, *, seconds: float) -> Iterator[Fig
     ):
         query = _started(bench, name, folder)
         try:
-            _feed(producer, name, query, seconds=_WARM_S_MAX, triggers=WARM_TRIGGERS)
-            warm = len(_triggers(query))
-            _feed(producer, name, query, seconds=seconds, triggers=None)
-            took_ms = sorted(_triggers(query)[warm:])
+            feed(producer, name, query, seconds=_WARM_S_MAX, triggers=WARM_TRIGGERS)
+            warm = len(trigger_times_ms(query))
+            feed(producer, name, query, seconds=seconds, triggers=None)
+            took_ms = sorted(trigger_times_ms(query)[warm:])
         finally:
             query.stop()
     ranks = statistics.quantiles(took_ms, n=100, method="inclusive")
@@ -60,7 +60,7 @@ def _started(bench: SparkBenchSession, name: str, folder: str) -> StreamingQuery
     return writer.option("checkpointLocation", folder).start()
 
 
-def _feed(
+def feed(
     producer: Producer[bytes, bytes],
     name: str,
     query: StreamingQuery,
@@ -72,13 +72,13 @@ def _feed(
     values = [b"x" * VALUE_BYTES] * (RECORDS_PER_S // _TICKS_PER_S)
     next_s = time.monotonic()
     end_s = next_s + seconds
-    while next_s < end_s and (triggers is None or len(_triggers(query)) < triggers):
+    while next_s < end_s and (triggers is None or len(trigger_times_ms(query)) < triggers):
         producer.submit_many(name, values)
         next_s += 1 / _TICKS_PER_S
         time.sleep(max(0.0, next_s - time.monotonic()))
 
 
-def _triggers(query: StreamingQuery) -> list[int]:
+def trigger_times_ms(query: StreamingQuery) -> list[int]:
     """Milliseconds of those with records."""
     if (error := query.exception()) is not None:
         raise SystemExit(str(error))
