@@ -9,10 +9,12 @@ its batch 1 at the moment of its name. FOLDER/<name> has its checkpoint.
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
+from tests.spark.patient_starts import GAVE_UP, Query, patient
 from tests.spark.spark_steps import Steps, stepped_source
 
 from tidelog.spark.session import session
@@ -50,9 +52,21 @@ def main() -> None:
     # A thread for each: one that is held keeps its own.
     spark = session("killed", master="local[8]")
     spark.dataSource.register(stepped_source(steps))
-    for name in MOMENTS:
-        copying(spark, bootstrap, folder, name, rows=rows).start()
-    spark.streams.awaitAnyTermination()
+    queries: dict[str, Query] = {}
+    while True:
+        for name in MOMENTS:
+            query = queries.get(name)
+            if query is None or not query.isActive:
+                check_patiently(query)
+                writer = copying(spark, bootstrap, folder, name, rows=rows)
+                queries[name] = patient(writer.start)()
+        time.sleep(0.2)
+
+
+def check_patiently(query: Query | None) -> None:
+    """Raise why a query ended, unless Spark did not wait for its own Python worker."""
+    if query is not None and (error := query.exception()) and GAVE_UP not in str(error):
+        raise error
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tests.integration.local_cluster import LocalCluster
 from tests.spark import exactly_once_streams
 from tests.spark.exactly_once_streams import MOMENTS, OF_TASKS, copying
@@ -52,15 +51,11 @@ async def test_a_driver_killed_at_each_moment_has_every_row_there_once(
     assert {count % batch for count in at_rest.values()} == {0}, "a batch is there in part"
     for name in MOMENTS:
         writer = copying(spark, bootstrap, tmp_path, name, rows=ROWS)
-        await asyncio.to_thread(finished, writer)
+        writer.trigger(availableNow=True).start().awaitTermination()
         found = [int(one.value or b"-1") for one in await stored(bootstrap, name)]
         assert account(found, range(ROWS)) == EXACT, name
     async with Admin(bootstrap) as admin:
         assert await admin.list_transactions(["Ongoing"]) == []
-
-
-def finished(writer: DataStreamWriter) -> None:
-    writer.trigger(availableNow=True).start().awaitTermination()
 
 
 async def renewed_topics(bootstrap: str, *, is_first: bool) -> None:
