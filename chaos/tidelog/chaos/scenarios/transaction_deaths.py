@@ -121,7 +121,7 @@ async def _kill_leader_amid_markers(killing: Killing, *, is_written: bool) -> No
     run, transactions, leader = killing.run, killing.transactions, killing.leader
     await transactions.write(killing.producer, transactions.all)
     known = await killing.is_described("Ongoing")
-    paths = [(leader, killing.coordinator)]
+    paths: list[tuple[int | str, int | str]] = [(leader, killing.coordinator)]
     if not is_written:
         paths = run.between([leader], [killing.coordinator])
     await run.cut(paths)
