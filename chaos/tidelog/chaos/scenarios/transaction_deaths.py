@@ -60,7 +60,7 @@ async def _at_partition_added(killing: Killing) -> None:
 
 
 async def _at_prepared(killing: Killing) -> None:
-    """All partitions of the transaction are out of the coordinator's reach."""
+    """Cut each partition of the transaction out of the coordinator's reach."""
     await _amid_markers(killing, killing.far, killing.far)
 
 

@@ -171,7 +171,7 @@ async def turns_under_one_id(run: ScenarioRun) -> None:
 async def _is_fenced(
     run: ScenarioRun, transactions: TransactionRun, older: TransactionCalls, *, is_open: bool
 ) -> None:
-    """All that it tries is refused."""
+    """Promise that each of its calls is refused."""
     if not is_open:
         await transactions.is_fenced(_write_one(older), "its next record")
     elif run.happens(0.5):
