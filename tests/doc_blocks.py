@@ -74,6 +74,7 @@ UNDERSTOOD = {
     ("docs/BENCHMARKS.md", "make bench"): _BENCH,
     ("docs/BENCHMARKS.md", "make bench NAMES=groups"): _BENCH,
     ("docs/BENCHMARKS.md", "make bench NAMES=spark"): _BENCH,
+    ("docs/BENCHMARKS.md", "make bench NAMES=transactions"): _BENCH,
     ("docs/BENCHMARKS.md", "tidelog bench run --only wire --peer COMMAND"): _BENCH,
     ("docs/MUTANTS.md", "tidelog sim mutants --suite raft"): _SIM,
     ("docs/MUTANTS.md", "tidelog sim mutants --suite groups"): _SIM,

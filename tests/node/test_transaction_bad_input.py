@@ -86,7 +86,7 @@ async def calls() -> AsyncIterator[TransactionCalls]:
 
 @pytest.mark.asyncio
 async def test_producers_that_cannot_be_are_refused(calls: TransactionCalls) -> None:
-    assert await calls.init(0) == "INVALID_TRANSACTION_TIMEOUT"
+    assert await calls.init(-1) == "INVALID_TRANSACTION_TIMEOUT"
     assert await calls.init(900_001) == "INVALID_TRANSACTION_TIMEOUT"
     assert await calls.init(producer_id=7) == "INVALID_REQUEST"
     producer = await calls.producer()
