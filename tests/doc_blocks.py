@@ -82,6 +82,7 @@ UNDERSTOOD = {
     ("docs/SIMULATION.md", "tidelog sim run --suite cluster --scenario F12 --s"): _SIM,
     ("docs/SIMULATION.md", "tidelog sim run --suite groups --seeds 0:100"): _SIM,
     ("docs/SIMULATION.md", "tidelog sim run --suite wire --seeds 0:100"): _SIM,
+    ("docs/SIMULATION.md", "tidelog sim run --suite transactions --seeds 0:100"): _SIM,
     ("docs/SPARK.md", "make spark"): _MAKE_SPARK,
     ("docs/SPARK.md", "make spark OPTIONS='--topic orders --schema \"id lo"): _MAKE_SPARK,
     ("docs/chaos/README.md", "python tools/report_picture.py .chaos/…/F12-1/reco"): _PICTURE,

@@ -121,7 +121,7 @@ def _lags_s(partition: Partition) -> Iterator[float]:
     ends_s = [inf if send.ended_s is None else send.ended_s for send in reversed(known)]
     since_s = list(accumulate(ends_s, min))[::-1]
     for poll in partition.polls:
-        if poll.group:
+        if poll.group or poll.transaction is not None:
             continue  # it reads again what was not committed
         at = bisect_left(offsets, poll.next_position)
         if at < len(offsets):

@@ -17,9 +17,10 @@ from tidelog.chaos.node_inside import Held, log_of
 from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, CorruptMessageError
 from tidelog.records.batch import BatchHeader, check_crc, parse_header
 from tidelog.simulation.cluster.cluster import Machine
-from tidelog.simulation.cluster.invariants_book import Book, Identity, Key, identity
+from tidelog.simulation.cluster.invariants_book import Book, Identity, identity
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
+    READ_COMMITTED,
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
@@ -38,7 +39,7 @@ class ReplyChecks:
     def __init__(self, *, book: Book, report: Report) -> None:
         self._book = book
         self._report = report
-        self._reported: dict[Key, tuple[int, int]] = {}
+        self._reported: dict[tuple[bytes, int, int], tuple[int, int]] = {}
         """The newest leader epoch that reported a partition's end, and the end."""
 
     def on_produce(self, request: ProduceRequest) -> None:
@@ -80,6 +81,8 @@ class ReplyChecks:
                 hosted = None
             where = f"{machine.name} served {result.topic}-{result.partition}"
             self._check_served(where, hosted, result, is_consumer=is_consumer)
+            if request.isolation_level == READ_COMMITTED and hosted is not None:
+                self._check_decided(where, hosted, result)
 
     def on_listed(
         self, name: str, held: Held, request: ListOffsetsRequest, response: ListOffsetsResponse
@@ -90,7 +93,7 @@ class ReplyChecks:
             is_reported = asked.spec == ListOffsetsRequest.LATEST and result.offset >= 0
             if hosted is None or not is_reported or self._book.page(hosted) is None:
                 continue
-            key = hosted.topic_id, hosted.partition
+            key = hosted.topic_id, hosted.partition, request.isolation_level
             epoch, offset = self._reported.get(key, (-1, 0))
             if result.leader_epoch < epoch:
                 continue
@@ -98,6 +101,15 @@ class ReplyChecks:
                 what = f"{name} reports that {hosted.name} ends at {result.offset}, it was {offset}"
                 self._report("I11", what)
             self._reported[key] = result.leader_epoch, result.offset
+
+    def _check_decided(self, where: str, hosted: Partition, result: PartitionFetchResult) -> None:
+        """I13: a committed reader is shown nothing of a transaction that lacks its marker."""
+        page = self._book.page(hosted)
+        first = None if page is None else page.transactions.first_open_offset
+        end = max((header.next_offset for header in headers(result.records)), default=0)
+        if first is not None and end > first:
+            what = f"{where} up to {end} to a committed reader, undecided from {first} on"
+            self._report("I13", what)
 
     def _check_acknowledged(
         self,

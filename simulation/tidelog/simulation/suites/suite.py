@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.suites.findings import SeedResult, Violation
 
-NAMES = ("raft", "cluster", "groups", "wire")
+NAMES = ("raft", "cluster", "groups", "wire", "transactions")
 WORKERS = 2
 COVERAGE_JUDGED_FROM_SEEDS = 100
 _LINE_BYTES_MAX = 16 * 1024 * 1024
