@@ -2,7 +2,7 @@
 # prove.sh: the long proofs on fresh seeds, some hours; every run of seeds or scenarios is a line in docs/ledger.
 # FIRST=N repeats the seeds from N on. RAFT, SECOND, CLUSTER: number of seeds of the Raft suite, of the same
 # with the second engine (and a tenth as many whole clusters), and of the cluster suite; GROUPS_SEEDS of the
-# groups suite, WIRE of the wire suite; 0 skips a suite.
+# groups suite, WIRE of the wire suite, TRANSACTIONS of the transactions suite; 0 skips a suite.
 # MUTANTS=0, CHAOS=0 and LONG=0 skip these; LONG are the tests that are too long for `make test`.
 # Every proof runs; the script fails if one of them failed.
 set -uo pipefail
@@ -28,11 +28,13 @@ seeds "$((${SECOND:-500} / 10))" --suite cluster --engine pysyncobj
 seeds "${CLUSTER:-1000}" --suite cluster
 seeds "${GROUPS_SEEDS:-1000}" --suite groups
 seeds "${WIRE:-500}" --suite wire
+seeds "${TRANSACTIONS:-1000}" --suite transactions
 if [ "${MUTANTS:-1}" != 0 ]; then
   prove sim mutants --suite raft --seeds "$first:$((first + 100))"
   prove sim mutants --suite cluster --seeds "$first:$((first + 100))"
   prove sim mutants --suite groups --seeds "$first:$((first + 100))"
   prove sim mutants --suite wire --seeds "$first:$((first + 100))"
+  prove sim mutants --suite transactions --seeds "$first:$((first + 100))"
 fi
 if [ "${CHAOS:-1}" != 0 ]; then
   prove chaos run all --seed "$first" --ledger docs/ledger/chaos.jsonl

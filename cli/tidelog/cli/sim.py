@@ -18,7 +18,7 @@ from tidelog.core.provenance import checked_out_commit
 from tidelog.core.system import SystemClock
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.cluster.scenarios import SCENARIOS
-from tidelog.simulation.mutants import cluster, groups, raft, wire
+from tidelog.simulation.mutants import cluster, groups, raft, transactions, wire
 from tidelog.simulation.mutants.hunt import Verdict, hunt
 from tidelog.simulation.mutants.hunt import summary as summary_of
 from tidelog.simulation.suites import ledger as ledgers
@@ -37,7 +37,13 @@ from tidelog.simulation.suites.worker import silence_nodes
 SHOW_EVERY_SEEDS = 100
 MUTANT_SEEDS = range(100)
 
-MUTANTS_OF = {"raft": raft, "cluster": cluster, "groups": groups, "wire": wire}
+MUTANTS_OF = {
+    "raft": raft,
+    "cluster": cluster,
+    "groups": groups,
+    "wire": wire,
+    "transactions": transactions,
+}
 MUTANT_NAMES = [name for module in MUTANTS_OF.values() for name in module.ALL]
 
 suite_option = click.option(

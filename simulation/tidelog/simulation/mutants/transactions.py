@@ -1,0 +1,35 @@
+"""Mutants of the transactions suite, by name."""
+
+from __future__ import annotations
+
+from tidelog.simulation.mutants import transactions_coordinator, transactions_logs
+from tidelog.simulation.mutants.mutant import Mutant
+
+ALL: dict[str, Mutant] = {
+    mutant.name: mutant
+    for module in (transactions_coordinator, transactions_logs)
+    for mutant in vars(module).values()
+    if isinstance(mutant, Mutant)
+}
+
+AT_ONCE: frozenset[str] = frozenset(
+    {
+        "epoch_not_raised",
+        "markers_of_the_old_epoch",
+        "prepared_commits_time_out",
+        "stable_up_to_the_high_watermark",
+        "aborted_left_out",
+    }
+)
+"""Noticed without any fault: they are no subtle ones, and not hunted."""
+
+UNSEEN: frozenset[str] = frozenset()
+"""Not noticed by every hundred seeds. Hunted when asked for.
+
+docs/MUTANTS.md says what it would take.
+"""
+
+MUTANTS: dict[str, Mutant] = {
+    name: mutant for name, mutant in ALL.items() if name not in UNSEEN | AT_ONCE
+}
+"""Those that a hundred seeds are to catch; docs/MUTANTS.md says which were hunted."""

@@ -1,0 +1,66 @@
+"""Mutants of transactions: the suite notices them; some are noticed without any fault.
+
+All of them: `tidelog sim mutants --suite transactions`. What a hunt is: `test_raft_mutants`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from click.testing import CliRunner
+
+from tidelog.cli.sim import sim
+from tidelog.simulation.mutants.transactions import ALL, AT_ONCE, MUTANTS, UNSEEN
+from tidelog.simulation.suites.worker import silence_nodes
+from tidelog.simulation.transactions.seed_run import run_seed
+
+MUTANTS_MIN = 14
+"""What there must at least be."""
+QUICK = {"markers_not_sent_again": 0}
+"""With a seed that notices."""
+FIRST_NOTICED = {
+    "epoch_not_raised": "I21",
+    "stable_up_to_the_high_watermark": "I22",
+    "aborted_left_out": "I26",
+    "prepared_commits_time_out": "I23",
+}
+
+
+@pytest.fixture(autouse=True)
+def _silent_nodes() -> Iterator[None]:
+    silence_nodes()
+    yield
+    structlog.reset_defaults()
+
+
+def test_every_mutant_has_a_claim() -> None:
+    assert len(ALL) >= MUTANTS_MIN
+    assert ALL.keys() - MUTANTS.keys() == UNSEEN | AT_ONCE
+    assert FIRST_NOTICED.keys() < AT_ONCE
+    assert all(one.claim.endswith(".") for one in ALL.values())
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", FIRST_NOTICED)
+def test_a_mutant_is_noticed_without_any_fault(name: str) -> None:
+    with ALL[name].applied():
+        result = run_seed(1, has_faults=False)
+
+    assert result.violation is not None
+    assert result.violation.invariant == FIRST_NOTICED[name]
+
+
+@pytest.mark.sim
+def test_a_seed_notices_a_mutant_and_the_control_does_not() -> None:
+    name, seed = next(iter(QUICK.items()))
+    options = ["mutants", "--suite", "transactions", "--seeds", f"{seed}:{seed + 1}", "--json"]
+
+    output = CliRunner().invoke(sim, [*options, "--mutant", name])
+
+    assert output.exit_code == 0, output.output
+    (line,) = output.stdout.splitlines()
+    (verdict,) = json.loads(line)["mutants"]
+    assert (verdict["name"], verdict["caught"], verdict["seeds"]) == (name, True, 1)
