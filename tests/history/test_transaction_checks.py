@@ -223,6 +223,16 @@ def test_an_unclean_election_may_tear_a_transaction() -> None:
     assert complaints(history) == []
 
 
+def test_what_hangs_after_an_unclean_election_and_is_aborted_is_passed_by() -> None:
+    after = replace(a_send(1, b"z", 0, 2, 55.0), transaction=None)
+    calls = [*both_appends("ok"), after, the_last(0, None, None, b"z"), the_last(1, b"y", None)]
+    lossy = history_of(*calls)
+    lossy.lossy_topics.add("t")
+
+    assert complaints(lossy) == []
+    assert "poll-skip" in kinds(*calls)
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 1 << 32))
 def test_what_a_right_cluster_did_has_no_complaints(seed: int) -> None:

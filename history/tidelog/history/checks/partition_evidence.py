@@ -193,7 +193,8 @@ class Partition:
         """True if no offset from `start` to `end` holds a record that `poll` must show.
 
         Without transactions each does. Else some hold markers, and committed readers are not
-        shown what was aborted.
+        shown what was aborted; in a lossy topic also not what was committed, once an unclean
+        election took its marker and it was aborted as hanging.
         """
         if not self.has_transactions:
             return start >= end
@@ -202,7 +203,8 @@ class Partition:
             offset, transaction = known[at]
             if offset >= end:
                 break
-            if not (poll.is_committed and transaction in self.uncommitted):
+            is_lost = self.is_lossy and transaction is not None
+            if not (poll.is_committed and (is_lost or transaction in self.uncommitted)):
                 return False
         return True
 
