@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from tidelog.chaos.story.scenario_run import UNTIL_S_MAX, ScenarioRun
@@ -174,15 +174,12 @@ class TransactionRun:
 
     # Late calls
 
-    async def is_refused_late(
-        self, known: TransactionDescription, partitions: Collection[int]
-    ) -> None:
+    async def is_refused_late(self, known: TransactionDescription) -> None:
         """Every operation of a transaction that is over is refused, by any broker."""
-        looks = self.port.looks
-        for partition in partitions:
-            for sequence in (0, 1):
-                code = await looks.produce_late(known, partition, sequence=sequence)
-                self._refused(code, known, f"Produce to partition {partition}")
+        looks, sequence = self.port.looks, int(self._run.happens(0.5))
+        for partition in self.some():
+            code = await looks.produce_late(known, partition, sequence=sequence)
+            self._refused(code, known, f"Produce to partition {partition}")
         self._refused(await looks.commit_offsets_late(known), known, "TransactionalOffsetCommit")
         for is_commit in (True, False):
             code = await looks.end_late(known, is_commit=is_commit)

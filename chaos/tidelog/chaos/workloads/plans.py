@@ -113,7 +113,7 @@ class TransactionPlan:
     """Producers from the beginning on, each with an id of its own; they end what they begin."""
     has_processes: bool = False
     """The story starts writers that are processes of their own, which can be paused."""
-    timeout_ms: int = 4_000
+    timeout_ms: int = 8_000
     """Time after which a transaction that nobody ends is aborted."""
 
 
