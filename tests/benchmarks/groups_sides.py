@@ -52,8 +52,8 @@ class Side(Protocol):
     async def pid(self, node_id: int) -> int | None:
         """Process of a node; None: it is not known."""
 
-    async def restart(self, node_id: int) -> None:
-        """Start a killed node, and wait until the offsets' replicas are in sync again."""
+    async def restart(self, node_id: int, topic: str = OFFSETS_TOPIC) -> None:
+        """Start a killed node, and wait until the replicas of `topic` are in sync again."""
 
     def command(self, program: str, *words: object) -> list[str]:
         """Command line of a client program; the bootstrap is its first word."""
@@ -94,14 +94,14 @@ class TidelogSide:
             self._pids = await asyncio.to_thread(self.cluster.pids)
         return self._pids[node_id]
 
-    async def restart(self, node_id: int) -> None:
+    async def restart(self, node_id: int, topic: str = OFFSETS_TOPIC) -> None:
         """See `Side`."""
         self._pids.clear()
         started = await asyncio.to_thread(self.cluster.start)
         if started.returncode:
             raise RuntimeError(started.stderr)
         async with Admin(self.bootstrap) as admin, asyncio.timeout(SETTLE_S):
-            while not await _is_whole(admin):  # noqa: ASYNC110
+            while not await _is_whole(admin, topic):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
 
     def command(self, program: str, *words: object) -> list[str]:
@@ -109,9 +109,9 @@ class TidelogSide:
         return _command(sys.executable, self.client, program, self.bootstrap, *words)
 
 
-async def _is_whole(admin: Admin) -> bool:
+async def _is_whole(admin: Admin, name: str) -> bool:
     try:
-        topic = await admin.describe_topic(OFFSETS_TOPIC)
+        topic = await admin.describe_topic(name)
     except TidelogError:
         return False
     return all(len(one.isr) == len(one.replicas) for one in topic.partitions)
@@ -179,18 +179,18 @@ class KafkaSide:
             return None
         return int(await asyncio.to_thread(self._ask, "pid", node_id))
 
-    async def restart(self, node_id: int) -> None:
+    async def restart(self, node_id: int, topic: str = OFFSETS_TOPIC) -> None:
         """See `Side`."""
         await asyncio.to_thread(self._ask, "start", node_id)
         deadline_s = time.monotonic() + SETTLE_S
-        while not await asyncio.to_thread(self._is_whole):
+        while not await asyncio.to_thread(self._is_whole, topic):
             if time.monotonic() > deadline_s:
-                raise RuntimeError(f"replicas of {OFFSETS_TOPIC} did not get in sync")
+                raise RuntimeError(f"replicas of {topic} did not get in sync")
             await asyncio.sleep(0.2)
 
-    def _is_whole(self) -> bool:
+    def _is_whole(self, name: str) -> bool:
         with contextlib.suppress(confluent("confluent_kafka").KafkaException):
-            topic = self._admin().list_topics(OFFSETS_TOPIC, timeout=10).topics[OFFSETS_TOPIC]
+            topic = self._admin().list_topics(name, timeout=10).topics[name]
             return all(len(one.isrs) == len(one.replicas) for one in topic.partitions.values())
         return False
 

@@ -36,7 +36,14 @@ from typing import Any
 from tests.benchmarks.groups_joins import join
 from tests.benchmarks.groups_programs import Program
 from tests.benchmarks.groups_rows import spread
-from tests.benchmarks.groups_sides import PROTOCOLS, KafkaSide, TidelogSide, confluent, cpu_s
+from tests.benchmarks.groups_sides import (
+    OFFSETS_TOPIC,
+    PROTOCOLS,
+    KafkaSide,
+    TidelogSide,
+    confluent,
+    cpu_s,
+)
 from tests.benchmarks.kafka_loads import LIMIT_S, Acks, JavaLoad, Load
 from tests.benchmarks.memory_samples import Memory
 from tests.integration.local_cluster import LocalCluster
@@ -66,9 +73,9 @@ class OwnSide(KafkaSide):
         """See `Side`."""
         return await self._nodes.pid(node_id)
 
-    async def restart(self, node_id: int) -> None:
+    async def restart(self, node_id: int, topic: str = OFFSETS_TOPIC) -> None:
         """See `Side`; `failover` waits for its replicas itself."""
-        del node_id
+        del node_id, topic
         started = await asyncio.to_thread(self._cluster.start)
         if started.returncode:
             raise RuntimeError(started.stderr)

@@ -26,8 +26,9 @@ from tests.benchmarks.transactions_rows import compared, flatness
 
 from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.client import Admin
+from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
 
-TOPIC, PARTITIONS = "transactions", 3
+PARTITIONS = 3
 COMMIT_EVERY_S = 0.1
 CALM_S = 2.0
 OFFSETS_PARTITIONS = 50
@@ -56,8 +57,9 @@ class Amounts:
 
 async def measure(row: str, side: Side, loads: AnyLoads, amounts: Amounts) -> Figure:
     """Measures of a row."""
-    await side.create_topic(TOPIC, PARTITIONS)
-    topic = side.topic(TOPIC)
+    name = f"transactions-{row}-{time.time_ns()}"  # a peer keeps the topics of other runs
+    await side.create_topic(name, PARTITIONS)
+    topic = side.topic(name)
     match row:
         case "produce":
             return await _produce(loads, topic, amounts)
@@ -111,7 +113,7 @@ async def _coordinator_killed(side: Side, loads: AnyLoads, topic: str, runs: int
             os.kill(pid, signal.SIGKILL)
             kills_s.append(time.monotonic())
             await asyncio.sleep(2 * CALM_S)
-            await side.restart(node_id)
+            await side.restart(node_id, TRANSACTIONS_TOPIC)
     finally:
         until.set()
         times_s = await committing
