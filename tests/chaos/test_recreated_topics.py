@@ -57,6 +57,7 @@ async def begun(cluster: RealCluster) -> tuple[Workload, list[str]]:
     port = Port(
         topics=[PLAN],
         group=None,
+        transactions=None,
         producers=[],
         readers=[],
         replication_factor=1,

@@ -183,6 +183,20 @@ async def test_the_high_watermark_is_never_above_the_end_while_a_log_truncates(
     assert (log.log_end_offset, log.high_watermark) == (4, 4)
 
 
+@pytest.mark.parametrize("is_again", [False, True])
+async def test_records_behind_a_cut_do_not_pass_for_committed_after_a_start(
+    open_log: OpenLog, log: PartitionLog, is_again: bool
+) -> None:
+    append(log, b"a", b"b")
+    log.set_high_watermark(2)
+    await log.flush()
+    await log.checkpoint()
+    await log.truncate_to(0)  # an unclean election chose another leader
+    log = await open_log() if is_again else log
+    append(log, b"c", b"d")
+    assert (await open_log()).high_watermark == 0
+
+
 async def test_a_cut_within_a_batch_claims_no_more_than_is_left(
     open_log: OpenLog, log: PartitionLog
 ) -> None:

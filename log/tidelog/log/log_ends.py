@@ -50,7 +50,7 @@ class LogEnds:
         """Truncate the files, so that no power loss brings back the removed batches."""
         segments = self._segments
         self._epochs.truncate_from_end(end)
-        await self._stable.lower_recovery_point(end)
+        await self._stable.lower_to(end)
         with self._stable.failing():
             place = await reading(self._disk, partial(segments.end_place, end))
             segments.cut(end, place)

@@ -83,7 +83,7 @@ async def open_parts(
         took_ms=clock.monotonic_ms() - started_ms,
     )
     if found.damage is None:
-        await stable.lower_recovery_point(found.log_end_offset)
+        await stable.lower_to(found.log_end_offset)
     return _assemble(found, folder, segments, stable, disk=disk, clock=clock)
 
 

@@ -105,10 +105,15 @@ class StableStorage:
         await self.sync(segments)
         await self.save()
 
-    async def lower_recovery_point(self, offset: int) -> None:
-        """Lower the recovery point before records are cut: later ones would pass for flushed."""
+    async def lower_to(self, offset: int) -> None:
+        """Lower recovery point and high watermark before records are cut.
+
+        Later ones would pass for flushed after a start, or for committed.
+        """
         self.recovery_point = min(self.recovery_point, offset)
-        if self._saved and self._saved.recovery_point > self.recovery_point:
+        self.high_watermark = min(self.high_watermark, offset)
+        saved = self._saved
+        if saved and (saved.recovery_point > self.recovery_point or saved.high_watermark > offset):
             await self.save()
 
     async def raise_log_start(self, offset: int) -> None:

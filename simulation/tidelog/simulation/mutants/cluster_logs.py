@@ -89,13 +89,13 @@ def sequence_gaps_accepted(
 
 @replaces(ProducerStates, "check")
 def older_producer_epochs_accepted(
-    self: ProducerStates, header: BatchHeader
+    self: ProducerStates, header: BatchHeader, *, numbered: bool = True
 ) -> BatchMetadata | None:
     """A batch of an epoch that its producer has ended is stored yet (KIP-360)."""
     known = self._producers.get(header.producer_id)
     if known is not None and 0 <= header.producer_epoch < known.epoch:
         return None
-    return _check(self, header)
+    return _check(self, header, numbered=numbered)
 
 
 @replaces(PartitionLog, "append_as_follower")
@@ -166,6 +166,6 @@ async def records_never_synced(self: StableStorage, _segments: Sequence[Segment]
     self._unflushed_since_ms = None
 
 
-@replaces(StableStorage, "lower_recovery_point")
+@replaces(StableStorage, "lower_to")
 async def recovery_point_not_lowered(_self: StableStorage, _offset: int) -> None:
     """New records in the place of those that were cut pass for flushed."""
