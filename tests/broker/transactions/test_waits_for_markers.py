@@ -14,6 +14,7 @@ from tests.broker.transactions.test_transaction_coordinator import Coordinated
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.partition_adder import Producer
 from tidelog.broker.transactions import transaction_coordinator
+from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.transaction import State
 from tidelog.core.errors import ConcurrentTransactionsError, NotCoordinatorError, StorageError
 
@@ -129,3 +130,40 @@ async def test_other_partitions_markers_are_waited_for_too(ending: Coordinated) 
     ending.brokers.gate.set()
     await task
     assert len([one for broker_id, one in ending.brokers.requests if broker_id == 2]) == 3
+
+
+def ending_group(ending: Coordinated, producer: Producer) -> asyncio.Task[None]:
+    members = [Member("g/1", producer)]
+    return asyncio.create_task(ending.coordinator.end_group("g", members))
+
+
+async def test_the_end_of_a_group_waits_for_the_markers_of_all_of_it(
+    ending: Coordinated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction_coordinator, "GROUP_MARKERS_WAIT_S", LONG_S)
+    producer = await ending.begun("g/1")
+    await ending.begun("g/failed")
+    task = ending_group(ending, producer)
+    await ending.until(lambda: ending.state("g/1") is State.PrepareCommit)
+    await asyncio.sleep(0.2)
+    assert not task.done()
+    ending.brokers.gate.set()
+    async with asyncio.timeout(LONG_S / 2):
+        await task
+    assert ending.state("g/1") is State.CompleteCommit
+    assert ending.state("g/failed") is State.CompleteAbort
+
+
+async def test_that_wait_is_bounded_and_ends_with_the_leadership(
+    ending: Coordinated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction_coordinator, "GROUP_MARKERS_WAIT_S", 0.05)
+    producer = await ending.begun("g/1")
+    await ending_group(ending, producer)
+    assert ending.state("g/1") is State.PrepareCommit
+    monkeypatch.setattr(transaction_coordinator, "GROUP_MARKERS_WAIT_S", LONG_S)
+    task = ending_group(ending, producer)
+    await asyncio.sleep(0.01)
+    ending.deposed()
+    async with asyncio.timeout(LONG_S / 2):
+        await task

@@ -29,7 +29,7 @@ from tidelog.broker.transactions.marker_sender import MarkerWriter, Place
 from tidelog.broker.transactions.transaction import PREPARED, ProducerIdNeededError, Transaction
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_journal import TransactionJournal
-from tidelog.broker.transactions.transaction_key import partition_of
+from tidelog.broker.transactions.transaction_key import SEPARATOR, partition_of
 from tidelog.broker.transactions.transaction_shard import Decision, TransactionShard
 from tidelog.core.background import Background
 from tidelog.core.env import Clock
@@ -50,6 +50,8 @@ IDS_PER_TURN = 250
 """Ids that are looked at before other work has the loop."""
 MARKERS_WAIT_S = 0.05
 """Maximum wait of an addition for the markers of the transaction before, which take a few ms."""
+GROUP_MARKERS_WAIT_S = 2.0
+"""Maximum wait of EndTransactions for the markers of what it has decided."""
 WAITING_MAX = 5_000
 """Requests that wait for commits or producer ids; further ones are refused."""
 
@@ -188,13 +190,30 @@ class TransactionCoordinator:
         return await self._answer(transactional_id, decide)
 
     async def end_group(self, group: str, members: Sequence[Member]) -> None:
-        """End the transactions of a prefix together, or abort all where there are no members."""
+        """End the transactions of a prefix together, or abort all where there are no members.
+
+        Waits a little for all of their markers, those of aborted ones too: so a
+        reader that comes next sees all of it. The decision does not depend on it.
+        """
 
         def decide(shard: TransactionShard, ids: Iterator[int]) -> Decision[None]:
             end = shard.end_group(group, members, ids, self._now())
             return Decision(end.records, None, end.refusal)
 
         await self._answer(group, decide, "aborted with its group")
+        try:
+            async with asyncio.timeout(GROUP_MARKERS_WAIT_S):
+                await self._until_group_complete(group)
+        except (TimeoutError, TidelogError):
+            pass  # it is decided, here or by the coordinator of now
+
+    async def _until_group_complete(self, group: str) -> None:
+        hosted = self._find(group)
+        for attempt in hosted.shard.prepared:
+            if attempt.transactional_id.startswith(group + SEPARATOR):
+                await self.decided.until_complete(
+                    hosted, attempt.transactional_id, at_most_s=GROUP_MARKERS_WAIT_S
+                )
 
     async def abort(self, transactional_id: str) -> Producer:
         """Abort an open transaction on an operator's request; return its producer."""
