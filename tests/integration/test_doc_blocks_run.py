@@ -126,7 +126,7 @@ def test_the_lines_of_the_history_page_are_a_history(cluster: LocalCluster, tmp_
     page = (ROOT / "docs/HISTORY.md").read_text(encoding="utf-8")
     text = "".join(re.findall(r"^ {4}(.*\n)", page, re.MULTILINE))
     lines = re.sub(r",\n ", ", ", text)
-    assert lines.count("\n") == lines.count("}\n") == 9
+    assert lines.count("\n") == lines.count("}\n") == 15
     (tmp_path / "history.jsonl").write_text(lines, encoding="utf-8")
     (command,) = re.findall(r"^\$ (.*)$", block("docs/HISTORY.md", "$ tidelog").text, re.MULTILINE)
     shown = run(cluster, tmp_path, "bash", "-c", command)

@@ -26,6 +26,8 @@ from tidelog.node import last_words as words
 from tidelog.node.local_cluster.errors import LocalClusterError
 from tidelog.node.local_cluster.plan import NodePlan, write_private
 
+ENDING_TIMEOUT_S = 2.0
+"""Maximum time in which the system takes a killed process's ports away, after its lock."""
 POLL_S = 0.05
 NODE_PACKAGES = ("aiohttp", "grpc_health", "grpc_reflection", "prometheus_client", "pysyncobj")
 """Modules that a node imports beyond those of the client: the extra `server`."""
@@ -119,7 +121,8 @@ def last_words(plan: NodePlan, started: Started) -> str:
 def refuse_taken_port(plan: NodePlan) -> None:
     """Raise `LocalClusterError` when another process listens on one of the node's ports.
 
-    To be called before the node starts, since gRPC may share a port silently.
+    Waits for a node that is just ending: its lock goes before its ports. To be called before the
+    node starts, since gRPC may share a port silently.
     """
     listeners = plan.config.listeners
     bound = [
@@ -130,7 +133,7 @@ def refuse_taken_port(plan: NodePlan) -> None:
         host, _ = _host_and_port(grpc_listeners(listeners)[0].bind)
         bound.append((host, plan.config.http_port, "--http-ports"))
     for host, number, option in bound:
-        if _is_taken(host, number):
+        if _stays_taken(host, number):
             raise LocalClusterError(
                 f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
                 f" shows the process; end it, or start a new --data-dir with other {option}"
@@ -140,6 +143,15 @@ def refuse_taken_port(plan: NodePlan) -> None:
 def _host_and_port(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     return host, int(port)
+
+
+def _stays_taken(host: str, port: int) -> bool:
+    deadline_s = time.monotonic() + ENDING_TIMEOUT_S
+    while _is_taken(host, port):
+        if time.monotonic() >= deadline_s:
+            return True
+        time.sleep(POLL_S)
+    return False
 
 
 def _is_taken(host: str, port: int) -> bool:
