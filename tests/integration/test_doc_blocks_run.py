@@ -131,4 +131,4 @@ def test_the_lines_of_the_history_page_are_a_history(cluster: LocalCluster, tmp_
     (command,) = re.findall(r"^\$ (.*)$", block("docs/HISTORY.md", "$ tidelog").text, re.MULTILINE)
     shown = run(cluster, tmp_path, "bash", "-c", command)
     assert '"verdict": "ok"' in shown
-    assert '"acknowledged": 1' in shown
+    assert '"acknowledged": 2' in shown
