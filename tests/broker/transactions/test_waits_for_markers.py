@@ -16,7 +16,12 @@ from tidelog.broker.partition_adder import Producer
 from tidelog.broker.transactions import transaction_coordinator
 from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.transaction import State
-from tidelog.core.errors import ConcurrentTransactionsError, NotCoordinatorError, StorageError
+from tidelog.core.errors import (
+    ConcurrentTransactionsError,
+    NotCoordinatorError,
+    StorageError,
+    ThrottlingQuotaExceededError,
+)
 
 pytestmark = pytest.mark.asyncio
 LONG_S = 60.0
@@ -147,9 +152,11 @@ async def test_the_end_of_a_group_waits_for_the_markers_of_all_of_it(
     await ending.until(lambda: ending.state("g/1") is State.PrepareCommit)
     await asyncio.sleep(0.2)
     assert not task.done()
+    assert ending.coordinator.stats()["transaction_requests_waiting"] == 1
     ending.brokers.gate.set()
     async with asyncio.timeout(LONG_S / 2):
         await task
+    assert ending.coordinator.stats()["transaction_requests_waiting"] == 0
     assert ending.state("g/1") is State.CompleteCommit
     assert ending.state("g/failed") is State.CompleteAbort
 
@@ -167,3 +174,19 @@ async def test_that_wait_is_bounded_and_ends_with_the_leadership(
     ending.deposed()
     async with asyncio.timeout(LONG_S / 2):
         await task
+
+
+async def test_waits_for_the_markers_of_a_group_count_as_waiting_requests(
+    ending: Coordinated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = await ending.begun("g/1")
+    monkeypatch.setattr(transaction_coordinator, "GROUP_MARKERS_WAIT_S", LONG_S)
+    monkeypatch.setattr(transaction_coordinator, "WAITING_MAX", 1)
+    first = ending_group(ending, producer)
+    await ending.until(lambda: ending.state("g/1") is State.PrepareCommit)
+    await asyncio.sleep(0.01)
+    with pytest.raises(ThrottlingQuotaExceededError):
+        await ending_group(ending, producer)
+    ending.brokers.gate.set()
+    async with asyncio.timeout(LONG_S / 2):
+        await first

@@ -36,6 +36,7 @@ from tidelog.core.env import Clock
 from tidelog.core.errors import (
     CoordinatorNotAvailableError,
     InvalidTxnStateError,
+    KafkaError,
     ThrottlingQuotaExceededError,
     TidelogError,
 )
@@ -201,14 +202,22 @@ class TransactionCoordinator:
             return Decision(end.records, None, end.refusal)
 
         await self._answer(group, decide, "aborted with its group")
+        if self._waiting >= WAITING_MAX:
+            return
+        self._waiting += 1
         try:
             async with asyncio.timeout(GROUP_MARKERS_WAIT_S):
                 await self._until_group_complete(group)
-        except (TimeoutError, TidelogError):
-            pass  # it is decided, here or by the coordinator of now
+        except TimeoutError:
+            pass  # it is decided, and its markers follow
+        finally:
+            self._waiting -= 1
 
     async def _until_group_complete(self, group: str) -> None:
-        hosted = self._find(group)
+        try:
+            hosted = self._find(group)
+        except KafkaError:
+            return  # they are another coordinator's to write
         for attempt in hosted.shard.prepared:
             if attempt.transactional_id.startswith(group + SEPARATOR):
                 await self.decided.until_complete(
