@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from tidelog.chaos.sockets.child_setup import ChildSetup
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.group_members import ChildMember, LinesFile
-from tidelog.chaos.sockets.routed_peers import Routes
 from tidelog.chaos.workloads.plans import WriterPlan
 from tidelog.chaos.workloads.transaction_calls import WriterBook
 from tidelog.history.history import Send, Transaction
 from tidelog.history.history_lines import CommitBegun, End, call_or_end_of
 
 
-@dataclass(frozen=True, slots=True)
-class WriterSetup:
+class WriterSetup(ChildSetup[WriterPlan]):
     """A writer of transactions, and its way to the brokers."""
 
-    plan: WriterPlan
-    bootstrap: tuple[str, ...]
-    routes: Routes
-
-    def to_json(self) -> str:
-        """As a file's text."""
-        routes = [[address, role, proxy] for (address, role), proxy in self.routes.items()]
-        return json.dumps(
-            {"plan": asdict(self.plan), "bootstrap": self.bootstrap, "routes": routes}
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> WriterSetup:
-        """Parse the output of `to_json`."""
-        values = json.loads(text)
-        return cls(
-            plan=WriterPlan(**values["plan"]),
-            bootstrap=tuple(values["bootstrap"]),
-            routes={(address, role): proxy for address, role, proxy in values["routes"]},
-        )
+    PLAN = WriterPlan
 
 
 class WriterCalls(LinesFile):
