@@ -80,6 +80,30 @@ def test_one_member_that_is_not_open_refuses_all_and_aborts_them(
         assert ids.state("g/other") is State.Ongoing
 
 
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_call_repeated_when_all_ids_have_gone_on_does_not_say_that_none_was_committed(
+    ids: CoordinatedIds, is_committed: bool
+) -> None:
+    members = begun(ids, "g/1", "g/2")
+    ids.end_group("g", *(members if is_committed else []))
+    ids.complete()
+    for name, _ in members:
+        ids.init(name)
+    before = states(ids)
+    assert refusal(lambda: ids.end_group("g", *members)) == "ProducerFenced"
+    assert states(ids) == before
+
+
+def test_one_id_that_still_tells_of_its_abort_is_enough_for_a_certain_answer(
+    ids: CoordinatedIds,
+) -> None:
+    members = begun(ids, "g/1", "g/2")
+    ids.end_group("g")
+    ids.complete()
+    ids.init("g/1")
+    assert refusal(lambda: ids.end_group("g", *members)) == "InvalidTxnState"
+
+
 def test_members_committed_apart_from_open_ones_are_no_commit_of_all(ids: CoordinatedIds) -> None:
     members = begun(ids, "g/1", "g/2")
     ids.end_group("g", members[0])  # aborts the second

@@ -144,6 +144,10 @@ class Transactions(RuleBasedStateMachine):
                 assert self.was_decided(name, client.producer) is not True or (
                     before[name].last == client.producer
                 )
+            decided = [self.was_decided(name, one.producer) for name, one in members.items()]
+            assert not all(decided), "it says that none was committed"
+        except ProducerFencedError:
+            assert self.ids.shard.transactions == before
         else:
             for name, client in members.items():
                 assert self.was_decided(name, client.producer) is True

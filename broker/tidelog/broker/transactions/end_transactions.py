@@ -2,8 +2,9 @@
 
     all members are Ongoing, each in its epoch   committed, in one batch; other open ones aborted
     all members were committed by such a call    nothing: the first answer again
-    else                                         the members that are in their epoch are aborted,
-                                                 and the call is refused
+    one was surely not committed                 the members that are in their epoch are aborted,
+                                                 and the call is refused: InvalidTxnState
+    else, as ids have gone on since              refused: PRODUCER_FENCED. Nothing is changed
     no members                                   all open ones of the prefix are aborted
 
 A refused call leaves other ids alone: its caller may be a driver that another has replaced.
@@ -21,7 +22,12 @@ from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord, en
 from tidelog.broker.partition_adder import Producer, check_transactional_id
 from tidelog.broker.transactions.transaction import COMMITTED, State, Transaction
 from tidelog.broker.transactions.transaction_key import SEPARATOR
-from tidelog.core.errors import InvalidRequestError, InvalidTxnStateError, TidelogError
+from tidelog.core.errors import (
+    InvalidRequestError,
+    InvalidTxnStateError,
+    ProducerFencedError,
+    TidelogError,
+)
 
 MEMBERS_MAX = 10_000
 BATCH_BYTES_MAX = 256 << 10
@@ -80,7 +86,7 @@ def end_group(
     if missing:
         own = [one.transactional_id for one in members if one not in set(missing)]
         records = _abort(own, known=known, fresh_ids=fresh_ids, now_ms=now_ms)
-        return GroupEnd(records, _refusal(missing, known))
+        return GroupEnd(records, _refusal(members, missing, known))
     committed = [
         known[one.transactional_id].prepare(fresh_ids, is_commit=True, now_ms=now_ms).record()
         for one in members
@@ -100,20 +106,36 @@ def _was_committed(one: Transaction | None, member: Member) -> bool:
     return one is not None and one.state in COMMITTED and one.last == member.producer
 
 
+def _was_not_committed(one: Transaction | None, member: Member) -> bool:
+    """True where the id still tells: open, never begun, or aborted as the last that it had."""
+    if one is None:
+        return False
+    is_aborted = one.state not in COMMITTED and one.last == member.producer
+    return is_aborted or one.producer == member.producer
+
+
 def _abort(
     ids: Iterable[str], *, known: Mapping[str, Transaction], fresh_ids: Iterator[int], now_ms: int
 ) -> list[CoordinatorRecord]:
     return [known[one].fence(fresh_ids, now_ms=now_ms, is_final=False).record() for one in ids]
 
 
-def _refusal(missing: Sequence[Member], known: Mapping[str, Transaction]) -> TidelogError:
+def _refusal(
+    members: Sequence[Member], missing: Sequence[Member], known: Mapping[str, Transaction]
+) -> TidelogError:
     first = missing[0]
     found = known.get(first.transactional_id)
     state = "unknown" if found is None else f"{found.state.name} of {tuple(found.producer)}"
-    return InvalidTxnStateError(
+    what = (
         f"{len(missing)} members are not open in their epoch, the first "
-        f"{first.transactional_id!r} of {tuple(first.producer)}, which is {state}: none was "
-        "committed, the others were aborted: run all again"
+        f"{first.transactional_id!r} of {tuple(first.producer)}, which is {state}: "
+    )
+    if any(_was_not_committed(known.get(one.transactional_id), one) for one in members):
+        return InvalidTxnStateError(
+            f"{what}none was committed, the others were aborted: run all again"
+        )
+    return ProducerFencedError(
+        f"{what}other producers have had the ids since, all were committed or none: read which"
     )
 
 

@@ -139,8 +139,10 @@ class TransactionMethods(ABC):
         `group`: what their ids have before a slash; `members`: from `hand_over_transaction`, none
         of them: only abort. Returns when that is decided for good; markers follow. Repeated, it
         gives the first answer. Raises InvalidTxnStateError when a member is not open in its epoch
-        any more: nothing was committed, and the members are aborted. Raises InvalidRequestError,
-        and DeliveryTimeoutError when nobody answered in time: the outcome is unknown, call again.
+        any more: nothing was committed, and the members are aborted. Raises ProducerFencedError
+        when other producers have had the ids since: all were committed, or none. Raises
+        InvalidRequestError, and DeliveryTimeoutError when nobody answered in time: the outcome is
+        unknown, call again.
         """
         request = EndTransactionsRequest(group=group)
         for member in members:
