@@ -256,6 +256,31 @@ def test_a_transaction_that_ends_before_the_append_has_its_late_batch_refused() 
     run(story)
 
 
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_a_late_batch_is_refused_though_the_log_forgot_that_its_transaction_ended(
+    *, is_forgotten: bool
+) -> None:
+    """Beyond `PRODUCERS_MAX`, or after the expiration: no marker would ever end it."""
+
+    async def story(leader: Leader) -> None:
+        late = leader.later(part())
+        await asyncio.sleep(SOON_S)
+        leader.coordinator.may_answer.set()
+        if is_forgotten:
+            leader.end()
+            leader.log.set_high_watermark(1)
+            leader.log.producers.expire(1 << 60, expiration_ms=0)
+        result = await late
+        if is_forgotten:
+            assert result.error.code == common_pb2.LEADER_NOT_AVAILABLE  # retriable
+            assert leader.log.first_unstable_offset is None
+        else:
+            assert result.base_offset == 0
+        assert leader.line_is_free
+
+    run(story, partitions=1)
+
+
 def test_a_batch_whose_transaction_ends_while_it_waits_in_line_is_refused() -> None:
     async def story(leader: Leader) -> None:
         leader.coordinator.may_answer.set()

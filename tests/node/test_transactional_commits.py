@@ -21,9 +21,15 @@ from tidelog.broker.coordinator.group_key import partition_of
 from tidelog.broker.partition.leader_io import TransactionEnd
 from tidelog.broker.partition.partition_writer import PartitionWriter
 from tidelog.broker.partition_adder import Producer, TransactionPartition
+from tidelog.chaos.node_inside import held_by, log_of
 from tidelog.client import TopicPartition
 from tidelog.client.errors import UnstableOffsetCommitError
-from tidelog.core.errors import InvalidTxnStateError, TidelogError, code_name
+from tidelog.core.errors import (
+    InvalidTxnStateError,
+    ProducerFencedError,
+    TidelogError,
+    code_name,
+)
 from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.kafka.messages.offset_fetch_request import (
     OffsetFetchRequest as KafkaOffsetFetch,
@@ -33,6 +39,7 @@ from tidelog.kafka.messages.offset_fetch_request import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
+from tidelog.log.partition_log import PartitionLog
 from tidelog.node.kafka_apis.groups_fetched import OffsetFetchHandler
 from tidelog.v1.common_pb2 import ErrorCode
 from tidelog.v1.coordinator_pb2 import (
@@ -114,6 +121,15 @@ class Transactions(GroupCalls):
         ended = TransactionEnd(producer_id, epoch, 0, is_commit)
         written = writer.append_marker(OFFSETS_TOPIC, number, topic.topic_id, ended)
         await written.committed(timeout_ms=5_000)
+
+    def offsets_log(self, node_id: int) -> PartitionLog:
+        """The log of the group's partition at a node."""
+        node = self.cluster.machines[node_id].node
+        assert node is not None
+        partitions = len(self.cluster.image.topics[OFFSETS_TOPIC].partitions)
+        log = log_of(held_by(node)[OFFSETS_TOPIC, partition_of(self.group_id, partitions)])
+        assert log is not None
+        return log
 
     async def fetched(self, *, require_stable: bool) -> int | str:
         """Fetch the offset of orders-0, or the error's name."""
@@ -200,6 +216,23 @@ async def test_only_so_many_commits_wait(
     calls.adder.gate.set()
     assert await asyncio.gather(*waiting) == ["NONE", "NONE"]
     assert await calls.commit_in(producer_id=7) == "NONE"
+
+
+async def test_a_late_commit_is_refused_though_the_log_forgot_that_its_transaction_ended(
+    calls: Transactions,
+) -> None:
+    await calls.commit({("orders", 0): 3})
+    calls.adder.gate.clear()
+    late = asyncio.create_task(calls.commit_in())
+    node_id = await calls.coordinator()
+    await until(lambda: calls.coordinator_of(node_id).transactional.waiting == 1)
+    await calls.end(is_commit=False)
+    calls.offsets_log(node_id).producers.expire(1 << 60, expiration_ms=0)
+    calls.adder.gate.set()
+    await until(lambda: bool(calls.adder.added))
+    calls.adder.refusal = ProducerFencedError("as it is asked for again")
+    assert await late == "PRODUCER_FENCED"
+    assert await calls.fetched(require_stable=True) == 3
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (5, -1)])

@@ -123,6 +123,8 @@ class ProducerStates:
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
         self.transactions = Transactions(high_watermark=high_watermark)
         """Undecided transactions."""
+        self.forgotten = 0
+        """Producers forgotten so far: evicted, or silent for too long."""
         self._producers_max = producers_max
 
     @classmethod
@@ -174,6 +176,13 @@ class ProducerStates:
         producer = self._producers.get(producer_id)
         is_of_epoch = producer is not None and producer.epoch == producer_epoch
         return is_of_epoch and self.transactions.is_open(producer_id)
+
+    def may_have_forgotten(self, producer_id: int, *, forgotten: int) -> bool:
+        """True when the producer is unknown, and another number was forgotten then than by now.
+
+        A marker that ended its transaction since then may be forgotten with it.
+        """
+        return producer_id not in self._producers and self.forgotten != forgotten
 
     def marker_offset(self, producer_id: int) -> int | None:
         """Offset of the producer's last marker; None when that is not known."""
@@ -290,7 +299,7 @@ class ProducerStates:
                 producer.appended_at_ms = now_ms
             is_silent = now_ms - producer.appended_at_ms >= expiration_ms
             if is_silent and not self.transactions.is_undecided(producer_id):
-                del self._producers[producer_id]
+                self._forget(producer_id)
 
     def clear(self) -> None:
         """Forget all producers."""
@@ -336,7 +345,11 @@ class ProducerStates:
             if self.transactions.is_undecided(producer_id):
                 self._producers.move_to_end(producer_id)
             else:
-                del self._producers[producer_id]
+                self._forget(producer_id)
+
+    def _forget(self, producer_id: int) -> None:
+        del self._producers[producer_id]
+        self.forgotten += 1
 
 
 def _check_sequence(producer: _Producer, header: BatchHeader) -> BatchMetadata | None:

@@ -118,6 +118,7 @@ class TransactionalCommits:
         if self.adder is None:
             raise CoordinatorNotAvailableError("this broker has no transaction coordinators")
         partition = TransactionPartition(Topic(led.topic_id, led.topic), led.partition)
+        forgotten = self._writer.forgotten(led)
         try:
             async with asyncio.timeout(self._timeout_ms / 1000):
                 await self.adder.add(transactional_id, producer, partition)
@@ -126,6 +127,7 @@ class TransactionalCommits:
                 f"the coordinator of {transactional_id!r} did not answer within "
                 f"{self._timeout_ms} ms: try again"
             ) from None
+        self._writer.check_remembered(led, producer, forgotten=forgotten)
 
     async def _append(
         self,

@@ -278,7 +278,7 @@ class Appender:
     def _check_added(self, partition: Partition, slot: _Slot) -> None:
         if self._is_held():
             raise BrokerNotAvailableError(_HELD)
-        now = Added(partition, leading.check_may_append(partition, slot.acks))
+        now = Added.now(partition, leading.check_may_append(partition, slot.acks))
         self.transactional.check(slot.added, now, producer_of(slot.data.records))
 
     def _is_exempt(self, partition: Partition) -> bool:

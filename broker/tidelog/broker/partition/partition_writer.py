@@ -21,6 +21,7 @@ from tidelog.broker.partition_adder import Producer
 from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.core.errors import (
     BrokerNotAvailableError,
+    CoordinatorNotAvailableError,
     RequestTimedOutError,
     ThrottlingQuotaExceededError,
 )
@@ -152,6 +153,24 @@ class PartitionWriter:
         """
         partition_log = self._partitions.find_led(leadership).log
         return partition_log.is_in_transaction(producer.id, producer.epoch)
+
+    def forgotten(self, leadership: Leadership) -> int:
+        """Producers that the log has forgotten so far. Raises as `append`."""
+        return self._partitions.find_led(leadership).log.producers.forgotten
+
+    def check_remembered(
+        self, leadership: Leadership, producer: Producer, *, forgotten: int
+    ) -> None:
+        """Check, after a wait, that the log would know of the transaction's end meanwhile.
+
+        `forgotten`: as before the wait. Raises as `append`, and `CoordinatorNotAvailableError`.
+        """
+        producers = self._partitions.find_led(leadership).log.producers
+        if producers.may_have_forgotten(producer.id, forgotten=forgotten):
+            raise CoordinatorNotAvailableError(
+                f"{leadership.topic}-{leadership.partition} forgot producers while producer "
+                f"{producer.id} waited: nothing was appended, try again"
+            )
 
     def append_marker(
         self, topic: str, partition: int, topic_id: bytes, end: leading.TransactionEnd

@@ -6,7 +6,8 @@
 A producer's appends to a partition keep their order meanwhile, those of others do not wait. What
 was true before a wait may not be true after it: an answer counts for this partition in this
 leadership alone, and a transaction that has ended since has raised the epoch in the log, which
-refuses the append. Owns the lines and the number of waiting appends; decides nothing about appends.
+refuses the append; an answer does not count once the log may have forgotten that. Owns the lines
+and the number of waiting appends; decides nothing about appends.
 """
 
 from __future__ import annotations
@@ -31,6 +32,13 @@ class Added(NamedTuple):
 
     partition: Partition
     leader_epoch: int
+    forgotten: int
+    """Producers that the log had forgotten when the coordinator was asked."""
+
+    @classmethod
+    def now(cls, partition: Partition, leader_epoch: int) -> Added:
+        """Make the proof that an answer is which is asked for now."""
+        return cls(partition, leader_epoch, partition.log.producers.forgotten)
 
 
 class TransactionalAppends:
@@ -84,7 +92,7 @@ class TransactionalAppends:
         try:
             async with asyncio.timeout(limit_ms / 1000):
                 await place.turn()
-                found = Added(*find())
+                found = Added.now(*find())
                 if not found.partition.log.is_in_transaction(*producer):
                     await self._add(found.partition, transactional_id, producer)
                 return found
@@ -99,7 +107,14 @@ class TransactionalAppends:
 
         Raises `LeaderNotAvailableError`, retriable: the answer was for another leadership.
         """
-        if added == now or now.partition.log.is_in_transaction(*producer):
+        log = now.partition.log
+        if log.is_in_transaction(*producer):
+            return
+        if (
+            added is not None
+            and (added.partition, added.leader_epoch) == (now.partition, now.leader_epoch)
+            and not log.producers.may_have_forgotten(producer.id, forgotten=added.forgotten)
+        ):
             return
         raise LeaderNotAvailableError(
             f"the leadership of {now.partition.name}, or the transaction, changed while the batch "
