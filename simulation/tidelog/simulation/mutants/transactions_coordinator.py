@@ -10,6 +10,7 @@ from typing import Any
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.transactions import transaction_requests
 from tidelog.broker.transactions.decided_markers import DecidedMarkers
+from tidelog.broker.transactions.end_transactions import GroupEnd, Member
 from tidelog.broker.transactions.transaction import (
     PREPARED,
     Producer,
@@ -25,7 +26,7 @@ from tidelog.simulation.mutants.mutant import replaces
 
 _prepare = Transaction.prepare
 _initialise = transaction_requests.initialise
-_abort = TransactionShard.abort
+_end_group = TransactionShard.end_group
 
 
 @replaces(Transaction, "prepare")
@@ -153,3 +154,20 @@ def repeated_commits_answered(one: Transaction, *, is_commit: bool) -> Producer:
     """A commit that comes after the abort of a time-out is answered as one that was done."""
     del is_commit
     return one.following
+
+
+@replaces(TransactionShard, "end_group")
+def missing_members_passed_over(
+    self: TransactionShard,
+    group: str,
+    members: Sequence[Member],
+    fresh_ids: Iterator[int],
+    now: Any,
+) -> GroupEnd:
+    """EndTransactions commits the members that are open, though others were aborted."""
+    there = [one for one in members if _is_open(self.transactions.get(one.transactional_id), one)]
+    return _end_group(self, group, there or members, fresh_ids, now)
+
+
+def _is_open(one: Transaction | None, member: Member) -> bool:
+    return one is not None and one.state is State.Ongoing and one.producer == member.producer

@@ -6,7 +6,7 @@ committed then: the answer must say that they are aborted.
 
 from __future__ import annotations
 
-from tidelog.client import Producer
+from tidelog.client import Producer, TopicPartition
 from tidelog.simulation.transactions.client_process import ClientProcess
 from tidelog.simulation.transactions.simulation_config import LEDGER
 
@@ -19,11 +19,12 @@ ABORT_SHARE, OPEN_SHARE, SLOW_SHARE = 0.15, 0.22, 0.35
 class Appender(ClientProcess):
     """See the module."""
 
-    async def work(self, producer: Producer[bytes, bytes]) -> None:
+    async def work(self) -> None:
         """See `ClientProcess.work`."""
-        while not self.is_closing:
-            await self._append_list(producer)
-            await self.rest(0.0, PAUSE_S_MAX)
+        async with self.new_producer(self.plan.transactional_id) as producer:
+            while not self.is_closing:
+                await self._append_list(producer)
+                await self.rest(0.0, PAUSE_S_MAX)
 
     async def _append_list(self, producer: Producer[bytes, bytes]) -> None:
         draw = self.random.random()
@@ -32,7 +33,8 @@ class Appender(ClientProcess):
         partitions = self.base.config.plan(LEDGER).partitions
         for _ in range(self.random.randrange(1, APPENDS_MAX + 1)):
             value = self.calls.next_value(self.name.encode())
-            await one.append(LEDGER, self.random.randrange(0, partitions), value)
+            to = TopicPartition(LEDGER, self.random.randrange(0, partitions))
+            await one.append(to, value)
             if OPEN_SHARE <= draw < SLOW_SHARE:
                 await self.rest(0.0, SLOW_S_MAX)
         if draw < ABORT_SHARE:

@@ -1,4 +1,4 @@
-"""A transactional client in a simulated process of its own: what appenders and copiers share.
+"""A transactional client in a simulated process of its own: what all kinds of them share.
 
 Nothing but being fenced, or an error for which an application starts again, may end one.
 """
@@ -9,7 +9,7 @@ import asyncio
 from abc import ABC, abstractmethod
 
 from tidelog.client import Producer
-from tidelog.client.errors import ProducerFencedError, TidelogError
+from tidelog.client.errors import ClientConfigError, ProducerFencedError, TidelogError
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.simulation import ClusterSimulation
 from tidelog.simulation.transactions.simulation_config import ClientPlan
@@ -58,15 +58,15 @@ class ClientProcess(ABC):
             self.base.cluster.end_client_process(self.host)
 
     @abstractmethod
-    async def work(self, producer: Producer[bytes, bytes]) -> None:
+    async def work(self) -> None:
         """Do the application's work, until it is to close. Raises `KafkaError` to end."""
 
-    async def _run(self) -> None:
-        self.base.note(self.name, "starts")
+    def new_producer(self, transactional_id: str) -> Producer[bytes, bytes]:
+        """Make a producer of this process."""
         plan = self.plan
-        producer: Producer[bytes, bytes] = Producer(
+        return Producer(
             self.base.bootstrap,
-            transactional_id=plan.transactional_id,
+            transactional_id=transactional_id,
             transaction_timeout_ms=plan.transaction_timeout_ms,
             request_timeout_ms=plan.request_timeout_ms,
             delivery_timeout_ms=plan.delivery_timeout_ms,
@@ -75,9 +75,13 @@ class ClientProcess(ABC):
             clock=self.ports.clock,
             random=self.ports.random,
         )
+
+    async def _run(self) -> None:
+        self.base.note(self.name, "starts")
         try:
-            async with producer:
-                await self.work(producer)
+            await self.work()
+        except ClientConfigError:
+            raise  # a mistake of this suite
         except ProducerFencedError as error:
             self.calls.count("fenced")
             self.base.note(self.name, f"fenced: {error}")

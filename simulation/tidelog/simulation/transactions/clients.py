@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+from tidelog.broker.transactions.transaction_key import SEPARATOR
 from tidelog.chaos.node_inside import held_by, log_of
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.client import TopicPartition
@@ -21,16 +22,23 @@ from tidelog.simulation.transactions.appender import Appender
 from tidelog.simulation.transactions.client_process import ClientProcess
 from tidelog.simulation.transactions.coordinator_watch import CoordinatorWatch
 from tidelog.simulation.transactions.copier import Copier
+from tidelog.simulation.transactions.driver import Driver
 from tidelog.simulation.transactions.readers import LEVELS, ListReader
 from tidelog.simulation.transactions.rest import RestChecks
 from tidelog.simulation.transactions.simulation_config import (
     LEDGER,
     ClientPlan,
+    Kind,
     TransactionsConfig,
 )
 from tidelog.simulation.transactions.strikes import Strikes
 from tidelog.simulation.transactions.transaction_calls import TransactionCalls
 
+_KINDS: dict[Kind, type[ClientProcess]] = {
+    Kind.APPENDER: Appender,
+    Kind.DRIVER: Driver,
+    Kind.COPIER: Copier,
+}
 RETRY_S, SUPERVISED_EVERY_S, RESTART_S_MAX = 0.2, 0.1, 1.0
 
 
@@ -85,11 +93,11 @@ class TransactionClients:
             yield "the topics of transactions are not created"
             return
         self._wind_down()
-        appenders = [one for one in self.processes if not one.plan.is_copier]
-        yield from (f"{one.name} has not ended" for one in appenders)
+        writers = [one for one in self.processes if one.plan.kind is not Kind.COPIER]
+        yield from (f"{one.name} has not ended" for one in writers)
         yield from self.watch.unfinished()
         yield from self._unstable()
-        if not appenders:
+        if not writers:
             yield from self._uncopied()
 
     async def at_rest(self) -> None:
@@ -108,9 +116,8 @@ class TransactionClients:
     def start(self, plan: ClientPlan) -> ClientProcess:
         """Start a process, whether another one has the id or not."""
         self._starts += 1
-        name = f"{plan.transactional_id}.{self._starts}"
-        kind = Copier if plan.is_copier else Appender
-        process = kind(self.base, self.calls, plan, self._random.fork(name), name)
+        name = f"{plan.transactional_id.replace(SEPARATOR, '-')}.{self._starts}"
+        process = _KINDS[plan.kind](self.base, self.calls, plan, self._random.fork(name), name)
         self.processes.append(process)
         return process
 
@@ -156,7 +163,7 @@ class TransactionClients:
         while not all(one.is_closing for one in self._readers):
             self.processes = [one for one in self.processes if not one.is_over]
             for plan in self.config.clients:
-                if self.of(plan) or (self._is_closing and not plan.is_copier):
+                if self.of(plan) or (self._is_closing and plan.kind is not Kind.COPIER):
                     due_s.pop(plan.transactional_id, None)
                     continue
                 wait_s = self._random.uniform(0.0, RESTART_S_MAX)

@@ -28,8 +28,12 @@ class Copier(ClientProcess):
     is_hasty = False
     """True when it aborts and dawdles no more, so that all is copied soon."""
 
-    async def work(self, producer: Producer[bytes, bytes]) -> None:
+    async def work(self) -> None:
         """See `ClientProcess.work`."""
+        async with self.new_producer(self.plan.transactional_id) as producer:
+            await self._work(producer)
+
+    async def _work(self, producer: Producer[bytes, bytes]) -> None:
         consumer: Consumer[bytes, bytes] = Consumer(
             self.base.bootstrap,
             group_id=COPIERS,
@@ -73,7 +77,8 @@ class Copier(ClientProcess):
         partitions = self.base.config.plan(COPIES).partitions
         for record in records:
             value = self.calls.next_value(b"%s|copy" % record.value)
-            await one.append(COPIES, record.partition % partitions, value)
+            to = TopicPartition(COPIES, record.partition % partitions)
+            await one.append(to, value)
         if draw < STUCK_SHARE:
             await self.rest(0.0, STUCK_S)
         elif not self.is_hasty:

@@ -18,4 +18,8 @@ COVERAGE = (
     "moved_while_prepared",
     "copies_committed",
     "copies_refused",
+    "groups_committed",
+    "groups_aborted",
+    "groups_refused",
+    "groups_repeated",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.transactions.transaction_config import TransactionConfig
@@ -16,10 +17,20 @@ LEDGER, COPIES = "ledger", "copies"
 """Lists that appenders append to; where copiers put each record of it once."""
 COPIERS = "copiers"
 """The group of the copiers."""
+BATCHES = "batches"
+"""Prefix of the transactional ids of a driver and its tasks, before a slash."""
 INTERNAL_SEGMENT_BYTES = 1 << 20
 EXPIRING_SHARE = 0.25
 BURST_MAX, PAUSE_S_MAX_LEAST, PRODUCERS_MAX = 2, 0.5, 2
 """Producers without transactions are few: beside them things are only to go on."""
+
+
+class Kind(Enum):
+    """Work of a transactional client: the modules of these names do it."""
+
+    APPENDER = "appender"
+    DRIVER = "driver"
+    COPIER = "copier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +38,7 @@ class ClientPlan:
     """A transactional id, and how its producers are configured. Times in milliseconds."""
 
     transactional_id: str
-    is_copier: bool
+    kind: Kind
     transaction_timeout_ms: int
     request_timeout_ms: int
     delivery_timeout_ms: int
@@ -88,15 +99,19 @@ def _draw_expiration_ms(random: SeededRandom) -> int:
 
 
 def _draw_clients(random: SeededRandom) -> Sequence[ClientPlan]:
-    appenders = [f"append-{number}" for number in range(random.randrange(2, 5))]
+    appenders = [f"append-{number}" for number in range(random.randrange(1, 4))]
     copiers = [f"copy-{number}" for number in range(random.randrange(1, 3))]
-    return [_client(random, name, is_copier=name in copiers) for name in (*appenders, *copiers)]
+    return [
+        *(_client(random, name, Kind.APPENDER) for name in appenders),
+        _client(random, f"{BATCHES}/driver", Kind.DRIVER),
+        *(_client(random, name, Kind.COPIER) for name in copiers),
+    ]
 
 
-def _client(random: SeededRandom, name: str, *, is_copier: bool) -> ClientPlan:
+def _client(random: SeededRandom, name: str, kind: Kind) -> ClientPlan:
     return ClientPlan(
         transactional_id=name,
-        is_copier=is_copier,
+        kind=kind,
         transaction_timeout_ms=random.randrange(1_000, 6_000),
         request_timeout_ms=random.randrange(500, 3_000),
         delivery_timeout_ms=random.randrange(4_000, 12_000),

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tidelog.client import Producer
+from tidelog.client import Producer, TopicPartition
 from tidelog.client.errors import (
     DeliveryTimeoutError,
     TidelogError,
@@ -59,6 +59,48 @@ class TransactionCalls:
         self._history.add(call)
         return OpenTransaction(self, producer, call)
 
+    def begin_group(self, process: str, group: str) -> Transaction:
+        """Begin a transaction of several producers: what each sends in its own is part of it."""
+        call = Transaction(process, self.next_number(), group, self.now_s(), "unknown")
+        self._history.add(call)
+        return call
+
+    async def send(
+        self,
+        producer: Producer[bytes, bytes],
+        call: Transaction,
+        process: str,
+        to: TopicPartition,
+        value: bytes,
+    ) -> None:
+        """Have a record sent in it; its acknowledgement is written down when it comes."""
+        send = Send(
+            process=process,
+            number=self.next_number(),
+            topic=to.topic,
+            incarnation=0,
+            partition=to.partition,
+            value=value,
+            acks=ACKS_ALL,
+            is_idempotent=True,
+            invoked_s=self.now_s(),
+            outcome="unknown",
+            transaction=call.number,
+        )
+        self._history.add(send)
+        future = await producer.submit(to.topic, value=value, partition=to.partition)
+        future.add_done_callback(lambda done: self._end_send(send, done))
+
+    def _end_send(self, send: Send, done: asyncio.Future[Any]) -> None:
+        if done.cancelled():
+            return
+        send.ended_s = self.now_s()
+        if (error := done.exception()) is not None:
+            send.reason = f"{type(error).__name__} {error}"
+            return
+        send.outcome, send.offset = "ok", done.result().offset
+        self.acknowledged += 1
+
 
 class OpenTransaction:
     """A transaction of one producer, which is open."""
@@ -70,35 +112,9 @@ class OpenTransaction:
         self._calls = calls
         self._producer = producer
 
-    async def append(self, topic: str, partition: int, value: bytes) -> None:
-        """Have a record sent; its acknowledgement is written down when it comes."""
-        calls = self._calls
-        send = Send(
-            process=self.call.process,
-            number=calls.next_number(),
-            topic=topic,
-            incarnation=0,
-            partition=partition,
-            value=value,
-            acks=ACKS_ALL,
-            is_idempotent=True,
-            invoked_s=calls.now_s(),
-            outcome="unknown",
-            transaction=self.call.number,
-        )
-        calls._history.add(send)  # noqa: SLF001
-        future = await self._producer.submit(topic, value=value, partition=partition)
-        future.add_done_callback(lambda done: self._end_send(send, done))
-
-    def _end_send(self, send: Send, done: asyncio.Future[Any]) -> None:
-        if done.cancelled():
-            return
-        send.ended_s = self._calls.now_s()
-        if (error := done.exception()) is not None:
-            send.reason = f"{type(error).__name__} {error}"
-            return
-        send.outcome, send.offset = "ok", done.result().offset
-        self._calls.acknowledged += 1
+    async def append(self, to: TopicPartition, value: bytes) -> None:
+        """Have a record sent."""
+        await self._calls.send(self._producer, self.call, self.call.process, to, value)
 
     async def commit_offsets(
         self, topic: str, offsets: dict[int, int], metadata: Callable[[], Any]
