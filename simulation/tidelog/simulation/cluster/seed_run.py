@@ -21,7 +21,7 @@ from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.faults import Faults
-from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to
+from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to, nodes_silent
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
 from tidelog.simulation.cluster.simulation_config import draw_config
@@ -111,7 +111,8 @@ def play(
         finally:
             simulation.observer.finish()
             workload.write_pending()
-    simulation.cluster.close()
+    with nodes_silent():
+        simulation.cluster.close()
     for complaint in complaints(simulation.history) if not findings.violations else ():
         findings.report(complaint.kind, str(complaint))
     counted = counts(simulation.history)

@@ -21,6 +21,7 @@ from tidelog.simulation.cluster.node_lines import (
     clients_logging_to,
     error_text,
     nodes_logging_to,
+    nodes_silent,
 )
 from tidelog.simulation.cluster.simulation import Violated
 from tidelog.simulation.groups.coverage import COVERAGE
@@ -76,7 +77,8 @@ def run_seed(
             findings.report(type(error).__name__, error_text(error))
         finally:
             base.observer.finish()
-    base.cluster.close()
+    with nodes_silent():
+        base.cluster.close()
     for violation in findings.violations[:VIOLATIONS_NOTED_MAX]:
         base.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
