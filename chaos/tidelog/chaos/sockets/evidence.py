@@ -6,10 +6,12 @@ Owns what is put together from where; each judgement is made elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from tidelog.broker.kafka.config import KafkaConfig
+from tidelog.chaos.invariants.sizes import Limits
 from tidelog.chaos.report.record import Anomaly, Band, RunRecord
 from tidelog.chaos.sockets.clients import SocketClients
 from tidelog.chaos.sockets.cluster import SETTINGS, SocketCluster
@@ -50,7 +52,11 @@ class Evidence:
         """The newest samples."""
         self._cluster = cluster
         self._clients = clients
-        self._watch = Watch(report=self.report, is_damage_expected=is_damage_expected)
+        self._watch = Watch(
+            report=self.report,
+            limits=_limits(has_kafka=cluster.topology.has_kafka),
+            is_damage_expected=is_damage_expected,
+        )
         self._recorder = Recorder(clients.topics[0].name, 0, cluster.topology.broker_ids)
         self._began_at = datetime.now(UTC)
         self._load_s = (cluster.now_s, cluster.now_s)
@@ -142,7 +148,7 @@ class Evidence:
             broker_ids=plan.topology.broker_ids,
             controller_ids=plan.topology.controller_ids,
             partition=f"{self._clients.topics[0].name}-0",
-            settings={**self._settings(), "clients": plan.client},
+            settings={**self._settings(plan), "clients": plan.client},
             load_s=round(ended_s - began_s, 3),
             interval_s=interval_s,
             counts={**self.counts, **asdict(self.tally)},
@@ -157,13 +163,13 @@ class Evidence:
         )
         return since(record, began_s)
 
-    def _settings(self) -> dict[str, str]:
-        topic = self._clients.topics[0].configs()
+    def _settings(self, plan: RunPlan) -> dict[str, str]:
+        topic, of_scenario = self._clients.topics[0].configs(), plan.scenario.needs.settings
         acks = ", ".join(
             "all" if one.acks < 0 else str(one.acks) for one in self._clients.producers
         )
         return {
-            **{key: str(value) for key, value in {**SETTINGS, **topic}.items()},
+            **{key: str(value) for key, value in {**SETTINGS, **of_scenario, **topic}.items()},
             "producers": f"acks {acks}",
         }
 
@@ -171,3 +177,9 @@ class Evidence:
         if len(self.anomalies) < ANOMALIES_MAX or anomaly.kind == FAILED:
             self.anomalies.append(anomaly)
             self._clients.note("ANOMALY", f"{anomaly.kind}: {anomaly.what}")
+
+
+def _limits(*, has_kafka: bool) -> Limits:
+    """Sizes that a node may have: of connections of Kafka's protocol as many as it takes (F58)."""
+    limits, connections = Limits(), KafkaConfig().connections_max if has_kafka else 0
+    return replace(limits, open_files=limits.open_files + connections)
