@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tidelog.broker.transactions.transaction import Producer
@@ -73,17 +74,12 @@ class TransactionsHandler:
     ) -> InitTransactionalProducerResponse:
         """See `TransactionCoordinator.InitTransactionalProducer`."""
         response = InitTransactionalProducerResponse(producer_id=_NONE, producer_epoch=_NONE)
-        try:
+        with self._answering(response, request.transactional_id, call):
             producer = await self._coordinator.initialise(
                 request.transactional_id,
                 timeout_ms=request.transaction_timeout_ms,
                 expected=codec.expected_producer(request),
             )
-        except InvariantError:
-            raise
-        except TidelogError as error:
-            self._refuse(response, error, request.transactional_id, call)
-        else:
             response.producer_id, response.producer_epoch = producer
         return response
 
@@ -109,16 +105,12 @@ class TransactionsHandler:
         result = AddPartitionsToTransactionsResponse.Transaction(
             transactional_id=asked.transactional_id
         )
-        try:
+        with self._answering(result, asked.transactional_id, call):
             await self._coordinator.add_partitions(
                 asked.transactional_id,
                 Producer(asked.producer_id, asked.producer_epoch),
                 codec.added_partitions(asked.topics),
             )
-        except InvariantError:
-            raise
-        except TidelogError as error:
-            self._refuse(result, error, asked.transactional_id, call)
         return result
 
     # Ends
@@ -129,15 +121,10 @@ class TransactionsHandler:
         """See `TransactionCoordinator.EndTransaction`."""
         response = EndTransactionResponse(producer_id=_NONE, producer_epoch=_NONE)
         producer = Producer(request.producer_id, request.producer_epoch)
-        try:
+        with self._answering(response, request.transactional_id, call):
             following = await self._coordinator.end(
                 request.transactional_id, producer, is_commit=request.commit
             )
-        except InvariantError:
-            raise
-        except TidelogError as error:
-            self._refuse(response, error, request.transactional_id, call)
-        else:
             response.producer_id, response.producer_epoch = following
         return response
 
@@ -146,12 +133,8 @@ class TransactionsHandler:
     ) -> EndTransactionsResponse:
         """See `TransactionCoordinator.EndTransactions`."""
         response = EndTransactionsResponse()
-        try:
+        with self._answering(response, request.group, call):
             await self._coordinator.end_group(request.group, codec.decode_members(request))
-        except InvariantError:
-            raise
-        except TidelogError as error:
-            self._refuse(response, error, request.group, call)
         return response
 
     async def abort_transaction(
@@ -159,13 +142,8 @@ class TransactionsHandler:
     ) -> AbortTransactionResponse:
         """See `TransactionCoordinator.AbortTransaction`."""
         response = AbortTransactionResponse(producer_id=_NONE, producer_epoch=_NONE)
-        try:
+        with self._answering(response, request.transactional_id, call):
             producer = await self._coordinator.abort(request.transactional_id)
-        except InvariantError:
-            raise
-        except TidelogError as error:
-            self._refuse(response, error, request.transactional_id, call)
-        else:
             response.producer_id, response.producer_epoch = producer
         return response
 
@@ -204,13 +182,9 @@ class TransactionsHandler:
         size = 0
         async for name in in_turns(dict.fromkeys(request.transactional_ids)):
             described = response.transactions.add(transactional_id=name)
-            try:
+            with self._answering(described, name, call):
                 _check_room(size)
                 await self._describe(described, name)
-            except InvariantError:
-                raise
-            except TidelogError as error:
-                self._refuse(described, error, name, call)
             size += described.ByteSize()
         return response
 
@@ -224,8 +198,17 @@ class TransactionsHandler:
 
     # Refusals
 
+    @contextmanager
+    def _answering(self, response: Any, name: str, call: Call) -> Iterator[None]:
+        """Put what is raised into the answer, which has `error` and `coordinator`."""
+        try:
+            yield
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._refuse(response, error, name, call)
+
     def _refuse(self, response: Any, error: TidelogError, name: str, call: Call) -> None:
-        """Put an error into an answer, which has `error` and `coordinator`."""
         response.error.CopyFrom(to_wire(error))
         if response.error.code == common_pb2.NOT_COORDINATOR:
             hint = transaction_coordinator_of(name, self._image(), call.listener)
