@@ -32,7 +32,8 @@ appender.to.layout.pattern = %m%n
 """
 
 
-def _missing() -> str | None:
+def missing() -> str | None:
+    """Say what these tests lack here."""
     if not JARS:
         return f"{VARIABLE} is not set: it names the folder of Kafka's jars"
     if not list(Path(JARS).glob("kafka-tools-*.jar")):
@@ -42,7 +43,7 @@ def _missing() -> str | None:
 
 pytestmark = [
     pytest.mark.process,
-    pytest.mark.skipif(_missing() is not None, reason=f"Kafka's tools: {_missing()}"),
+    pytest.mark.skipif(missing() is not None, reason=f"Kafka's tools: {missing()}"),
 ]
 
 
