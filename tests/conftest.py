@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.integration.local_cluster import LocalCluster
+from tests.plain_logs import configure_logs
 
 pytest_plugins = ("tests.change_seeds", "tests.processor_budget", "tests.virtual_loop")
 
@@ -23,16 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 
-# Tracebacks with colours, source and locals cost tenths of a second each, and many are expected.
-structlog.configure(
-    processors=[
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.dev.ConsoleRenderer(
-            colors=False, exception_formatter=structlog.dev.plain_traceback
-        ),
-    ]
-)
+configure_logs()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

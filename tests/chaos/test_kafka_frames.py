@@ -8,7 +8,7 @@ from struct import Struct
 
 import pytest
 
-from tidelog.chaos.sockets import kafka_strangers
+from tidelog.chaos.sockets import half_open, kafka_strangers
 from tidelog.chaos.sockets.kafka_strangers import KafkaStrangers
 from tidelog.chaos.workloads.kafka_frames import (
     API_VERSIONS,
@@ -153,6 +153,7 @@ async def test_whoever_neither_answers_nor_hangs_up_is_found(
 ) -> None:
     monkeypatch.setattr(kafka_strangers, "ANSWERED_S_MAX", 1.0)
     monkeypatch.setattr(kafka_strangers, "HUNG_UP_S_MAX", 1.0)
+    monkeypatch.setattr(half_open, "HUNG_UP_S_MAX", 1.0)
     released = asyncio.Event()
 
     async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -164,7 +165,28 @@ async def test_whoever_neither_answers_nor_hangs_up_is_found(
         tally = Tally()
         await strangers._say(ONE, tally)
         await strangers._announce(strangers._addresses[0], 1 << 30, tally)
-        waited = await strangers.connect_and_wait(connections=4)
+        waited = await half_open.connect_and_wait(strangers._addresses, connections=4)
         released.set()
     assert [("neither answers" in one or "hang up" in one) for one in tally.findings] == [True] * 2
     assert (waited.requests, waited.findings_count) == (4, 4)
+
+
+@pytest.mark.process
+async def test_half_open_connections_are_another_processs() -> None:
+    came: list[int] = []
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.append(writer.get_extra_info("peername")[1])
+        writer.close()
+
+    strangers, server = await strangers_at(serve)
+    async with server:
+        waited = await strangers.connect_and_wait(connections=4)
+    assert (waited.requests, waited.findings_count, len(came)) == (4, 0, 4)
+
+
+def test_what_another_process_found_is_read() -> None:
+    tally = Tally(requests=3)
+    tally.by_status["broken"] += 1
+    tally.find("is still open")
+    assert half_open.decode(half_open.encode(tally).encode()) == tally

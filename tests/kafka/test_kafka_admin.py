@@ -22,6 +22,7 @@ kafka_errors: Any = import_module("kafka.errors")
 aio_admin: Any = import_module("aiokafka.admin")
 # Without annotations of what it exports.
 confluent: Any = import_module("confluent_kafka.admin")
+POLL_S = 0.05
 DEADLINE_S = 60
 RECORDS = 10
 
@@ -37,15 +38,21 @@ def write(bootstrap: str, topic: str) -> None:
     asyncio.run(main())
 
 
-def ours(bootstrap: str, topic: str) -> tuple[dict[str, str], int]:
-    """Configs and number of partitions of a topic, as our own client sees them."""
+def until_ours(bootstrap: str, topic: str, *, configs: dict[str, str], partitions: int) -> None:
+    """Wait until our own client sees a topic so; the broker that it asks hears of it later."""
 
-    async def main() -> tuple[dict[str, str], int]:
-        async with asyncio.timeout(DEADLINE_S), Admin(bootstrap) as admin:
-            found = await admin.describe_topic(topic)
-            return dict(found.configs), len(found.partitions)
+    async def main() -> None:
+        seen: object = None
+        try:
+            async with asyncio.timeout(DEADLINE_S), Admin(bootstrap) as admin:
+                while seen != (configs, partitions):
+                    found = await admin.describe_topic(topic)
+                    seen = dict(found.configs), len(found.partitions)
+                    await asyncio.sleep(POLL_S)
+        except TimeoutError:
+            assert seen == (configs, partitions)
 
-    return asyncio.run(main())
+    asyncio.run(main())
 
 
 def test_confluent_kafka_administers_a_cluster(brokers: LocalCluster) -> None:
@@ -67,7 +74,7 @@ def test_confluent_kafka_administers_a_cluster(brokers: LocalCluster) -> None:
     )
     admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
     expected = {"retention.ms": "1000000", "cleanup.policy": "delete,compact"}
-    assert ours(brokers.bootstrap, name) == (expected, 4)
+    until_ours(brokers.bootstrap, name, configs=expected, partitions=4)
     told = admin.describe_configs([resource])[resource].result(DEADLINE_S)
     assert {key: told[key].value for key in expected} == expected
     broker = confluent.ConfigResource(confluent.ResourceType.BROKER, "2")
@@ -101,7 +108,7 @@ def test_kafka_python_administers_a_cluster(brokers: LocalCluster) -> None:
     )
     admin.alter_configs([topic])
     expected = {"retention.ms": "1000000", "cleanup.policy": "compact"}
-    assert ours(brokers.bootstrap, name) == (expected, 3)
+    until_ours(brokers.bootstrap, name, configs=expected, partitions=3)
     told = admin.describe_configs([kafka_admin.ConfigResource("TOPIC", name)])
     assert "compact" in str(told)
     (described,) = admin.describe_topics([name])
@@ -147,7 +154,7 @@ def test_aiokafka_administers_a_cluster(brokers: LocalCluster) -> None:
 
     asyncio.run(asyncio.wait_for(main(), DEADLINE_S))
     # Kafka's AlterConfigs replaces them all.
-    assert ours(brokers.bootstrap, name) == ({"cleanup.policy": "compact"}, 3)
+    until_ours(brokers.bootstrap, name, configs={"cleanup.policy": "compact"}, partitions=3)
     write(brokers.bootstrap, "aio-records")
 
     async def end() -> None:

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-import structlog
 from hypothesis import HealthCheck, Phase, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.log.log_model import batches_of, records_of
 from tests.log.log_stage import LogStage, Pair
+from tests.plain_logs import configure_logs
 
 from tidelog.core.errors import (
     CorruptMessageError,
@@ -60,7 +60,7 @@ def pairs(load: int) -> list[Pair]:
 def silence() -> Iterator[None]:
     silence_nodes()
     yield
-    structlog.reset_defaults()
+    configure_logs()
 
 
 class LogMachine(RuleBasedStateMachine):

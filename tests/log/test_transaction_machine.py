@@ -16,13 +16,13 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
-import structlog
 from hypothesis import HealthCheck, Phase, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.log.cleaned_logs import StillClock, unhurried
 from tests.log.partition_logs import DIRECTORY, END, NOW_MS, TOPIC_ID, append
 from tests.log.transaction_logs import Writer
+from tests.plain_logs import configure_logs
 from tests.virtual_loop import VirtualLoop
 
 from tidelog.log.checkpoints import METADATA_FILE
@@ -65,7 +65,7 @@ class Transaction(NamedTuple):
 def silence() -> Iterator[None]:
     silence_nodes()
     yield
-    structlog.reset_defaults()
+    configure_logs()
 
 
 def transactions_of(batches: list[Appended]) -> list[Transaction]:

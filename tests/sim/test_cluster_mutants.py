@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-import structlog
 from click.testing import CliRunner
+from tests.plain_logs import configure_logs
 
 from tidelog.broker.replica import leader
 from tidelog.broker.replica.isr import IsrState
@@ -35,7 +35,7 @@ QUICK = {"duplicates_appended": 0}
 def _silent_nodes() -> Iterator[None]:
     silence_nodes()
     yield
-    structlog.reset_defaults()
+    configure_logs()
 
 
 def test_every_mutant_has_a_claim_and_is_found_by_a_worker() -> None:

@@ -8,6 +8,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 from tests.cluster_view import ClusterView
+from tests.plain_logs import configure_logs
 
 from tidelog.client import Admin, Producer
 from tidelog.client.admin.events import ClusterEvent, EventFilter
@@ -48,7 +49,7 @@ def first_start(seed: int) -> tuple[list[str], list[ClusterEvent]]:
     finally:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
         cluster.close()
-        structlog.reset_defaults()
+        configure_logs()
     lines = [" ".join(f"{key}={value}" for key, value in sorted(one.items())) for one in logs]
     return [f"{one['log_level']} {line}" for one, line in zip(logs, lines, strict=True)], events
 

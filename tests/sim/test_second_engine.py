@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-import structlog
 from structlog.testing import capture_logs
+from tests.plain_logs import configure_logs
 
 from tidelog.client.admin import Admin
 from tidelog.node.config import NodeConfig
@@ -126,7 +126,7 @@ def test_a_stopped_cluster_goes_on_with_the_other_engine(
 def test_a_quorum_of_both_engines_says_so_at_each_of_them(
     engines: tuple[str, ...], opened: list[Cluster]
 ) -> None:
-    structlog.reset_defaults()
+    configure_logs()
     cluster = Cluster(engines)
     opened.append(cluster)
     with capture_logs() as lines:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-import structlog
 from click.testing import CliRunner
+from tests.plain_logs import configure_logs
 
 from tidelog.broker.kafka.frame_reader import READ_BYTES, FrameReader
 from tidelog.broker.kafka.request_budget import RequestBudget
@@ -32,7 +32,7 @@ FRAME_BYTES_MAX, SAID_BYTES = 1 << 20, 64 << 20
 def _silent_nodes() -> Iterator[None]:
     silence_nodes()
     yield
-    structlog.reset_defaults()
+    configure_logs()
 
 
 def test_every_mutant_has_a_claim() -> None:

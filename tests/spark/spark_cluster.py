@@ -37,12 +37,16 @@ def bare_environment() -> dict[str, str]:
     return {**kept, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
-def driver_environment(python: str, *, cores: int) -> dict[str, str]:
-    """For a driver whose workers run on `python`; it waits until all cores are there."""
+def driver_environment(python: str, *, cores: int, **more: str) -> dict[str, str]:
+    """For a driver whose workers run on `python`; it waits until all cores are there.
+
+    `more`: other settings of Spark.
+    """
     settings = {
         "spark.cores.max": f"{cores}",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{START_TIMEOUT_S}s",
+        **more,
     }
     options = " ".join(f"--conf {name}={value}" for name, value in settings.items())
     named = {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell"}

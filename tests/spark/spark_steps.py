@@ -79,11 +79,22 @@ class Steps(NamedTuple):
         """Whether somebody waits at each of these."""
         return all(self._file(step, "held").exists() for step in steps)
 
+    def ancestors(self, step: str) -> list[int]:
+        """Process ids of the one that is held at this step, of its parent, and so on."""
+        found = [int(self._file(step, "held").read_text())]
+        while found[-1] > 1:
+            of_parent = Path(f"/proc/{found[-1]}/stat").read_text().rpartition(")")[2].split()[1]
+            found.append(int(of_parent))
+        return found
+
     def reached(self, step: str) -> None:
         """Carry out what was ordered for this step, if nobody did before."""
         if self._taken(step, "kill", "killed"):
             os.kill(os.getpid(), signal.SIGKILL)
-        if self._taken(step, "hold", "held"):
+        if self._taken(step, "hold", "taken"):
+            taken = self._file(step, "taken")
+            taken.write_text(str(os.getpid()))
+            taken.rename(self._file(step, "held"))
             while self._file(step, "held").exists():
                 time.sleep(_POLL_S)
 

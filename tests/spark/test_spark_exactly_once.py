@@ -44,7 +44,7 @@ async def test_a_driver_killed_at_each_moment_has_every_row_there_once(
     running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path, number: int
 ) -> None:
     bootstrap = running_cluster.bootstrap
-    await renewed_topics(bootstrap, is_first=number == 0)
+    await renewed_topics(bootstrap, *MOMENTS)
     await killed_driver(bootstrap, tmp_path)
     at_rest = {name: len(await stored(bootstrap, name)) for name in MOMENTS}
     batch = ROWS // exactly_once_streams.BATCHES
@@ -53,17 +53,18 @@ async def test_a_driver_killed_at_each_moment_has_every_row_there_once(
         writer = copying(spark, bootstrap, tmp_path, name, rows=ROWS)
         writer.trigger(availableNow=True).start().awaitTermination()
         found = [int(one.value or b"-1") for one in await stored(bootstrap, name)]
-        assert account(found, range(ROWS)) == EXACT, name
+        assert account(found, range(ROWS)) == EXACT, (number, name)
     async with Admin(bootstrap) as admin:
         assert await admin.list_transactions(["Ongoing"]) == []
 
 
-async def renewed_topics(bootstrap: str, *, is_first: bool) -> None:
+async def renewed_topics(bootstrap: str, *names: str) -> None:
+    """Make topic `rows` with all rows in it, and these topics, which are empty."""
     async with Admin(bootstrap) as admin:
-        if not is_first:
-            require_all(await admin.delete_topics(["rows", *MOMENTS]))
-        topics = [NewTopic(name, 2, 3) for name in ("rows", *MOMENTS)]
-        require_all(await admin.create_topics(topics))
+        wanted = ("rows", *names)
+        existing = [name for name in await admin.list_topics() if name in wanted]
+        require_all(await admin.delete_topics(existing))
+        require_all(await admin.create_topics([NewTopic(name, 2, 3) for name in wanted]))
     async with Producer(bootstrap) as producer:
         for partition in (0, 1):
             values = [b"%d" % number for number in range(partition, ROWS, 2)]

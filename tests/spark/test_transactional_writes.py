@@ -215,7 +215,7 @@ def test_a_driver_that_another_replaced_after_its_marker_commits_nothing(
     # Another driver runs the batch again, from the begin to the end.
     again = [ground.task(stream(), "a", number=0), ground.task(stream(), "b", number=1)]
     stream().commit(again, 7)
-    with LoopThread() as loop, pytest.raises(errors.InvalidTxnStateError):
+    with LoopThread() as loop, pytest.raises(errors.ProducerFencedError):
         loop.run(end(Driver(BOOTSTRAP, "q", transport=ground.cluster), late))
     assert sorted(ground.committed("t")) == [b"a", b"b"]
     assert len(ground.records(MARKERS)) == 1

@@ -7,9 +7,12 @@ took longer, or was answered to another request, is a finding.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from struct import Struct
 
+from tidelog.chaos.sockets import half_open
+from tidelog.chaos.sockets.half_open import HUNG_UP_S_MAX, connect
 from tidelog.chaos.workloads.kafka_frames import (
     METADATA,
     REQUEST_BYTES_MAX,
@@ -21,9 +24,10 @@ from tidelog.chaos.workloads.kafka_frames import (
 from tidelog.chaos.workloads.tally import Tally
 
 AT_ONCE = 8
-CONNECT_S_MAX, ANSWERED_S_MAX, HUNG_UP_S_MAX = 10.0, 45.0, 45.0
+ANSWERED_S_MAX = 45.0
 """Cores are shared with whatever else runs there."""
-DIALS_AT_ONCE = 100
+CONNECTED_S_MAX = 0.01
+"""Of each half-open connection."""
 NAMES = 1_000_000
 UNREAD_FRAMES = 24
 """Frames of 16 MiB of which all but the last byte is sent: six times what may be queued."""
@@ -67,34 +71,26 @@ class KafkaStrangers:
         return tally
 
     async def connect_and_wait(self, *, connections: int) -> Tally:
-        """Half of them say nothing, half a part of a frame; returns when all were hung up on."""
-        tally, dialling = Tally(), asyncio.Semaphore(DIALS_AT_ONCE)
-
-        async def wait(number: int) -> None:
-            address = self._addresses[number // 2 % len(self._addresses)]
-            async with dialling:
-                reader, writer = await _connect(address)
-            tally.requests += 1
-            try:
-                writer.write(_SIZE.pack(1_000) + head(METADATA, 8, number) if number % 2 else b"")
-                async with asyncio.timeout(HUNG_UP_S_MAX):
-                    await reader.read()
-            except ConnectionError:
-                tally.by_status["broken"] += 1
-            except TimeoutError:
-                tally.find(f"half-open connection {number} to {address} is still open")
-            finally:
-                writer.close()
-
-        await asyncio.gather(*map(wait, range(connections)))
-        return tally
+        """See `half_open`; in a process of its own, as the load's clients in this one are timed."""
+        arguments = ("-m", half_open.__name__, str(connections), *self._addresses)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
+        )
+        try:
+            async with asyncio.timeout(connections * CONNECTED_S_MAX + HUNG_UP_S_MAX):
+                said, _ = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return half_open.decode(said)
 
     # One connection
 
     async def _say(self, one: KafkaNoise, tally: Tally) -> None:
         address = self._addresses[one.place % len(self._addresses)]
         try:
-            reader, writer = await _connect(address)
+            reader, writer = await connect(address)
         except (ConnectionError, TimeoutError) as error:
             tally.find(f"frames {one.place}: {address} takes no connection: {error!r}")
             return
@@ -127,7 +123,7 @@ class KafkaStrangers:
     async def _announce(self, address: str, size: int, tally: Tally) -> None:
         """A frame of this size is not read: its connection is closed."""
         tally.requests += 1
-        reader, writer = await _connect(address)
+        reader, writer = await connect(address)
         try:
             writer.write(_SIZE.pack(size) + bytes(PIECE_BYTES))
             async with asyncio.timeout(ANSWERED_S_MAX):
@@ -145,7 +141,7 @@ class KafkaStrangers:
         tally.requests += 1
         names = b"".join(b"\x00\x07%07d" % number for number in range(NAMES))
         body = head(METADATA, 8, 1) + NAMES.to_bytes(4, "big") + names + bytes(3)
-        reader, writer = await _connect(address)
+        reader, writer = await connect(address)
         try:
             async with asyncio.timeout(ANSWERED_S_MAX):
                 writer.write(frame(body))
@@ -165,7 +161,7 @@ class KafkaStrangers:
     async def _leave_unfinished(self, number: int, tally: Tally) -> None:
         """A frame of the largest size, but for its last byte: what has no room is not read."""
         tally.requests += 1
-        reader, writer = await _connect(self._addresses[number % len(self._addresses)])
+        reader, writer = await connect(self._addresses[number % len(self._addresses)])
         del reader
         try:
             writer.write(_SIZE.pack(REQUEST_BYTES_MAX) + head(METADATA, 8, number))
@@ -179,9 +175,3 @@ class KafkaStrangers:
             tally.by_status["broken"] += 1
         finally:
             writer.close()
-
-
-async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    host, _, port = address.rpartition(":")
-    async with asyncio.timeout(CONNECT_S_MAX):
-        return await asyncio.open_connection(host, int(port))
