@@ -27,7 +27,7 @@ AT_ONCE = 8
 ANSWERED_S_MAX = 45.0
 """Cores are shared with whatever else runs there."""
 CONNECTED_S_MAX = 0.01
-"""Of each half-open connection."""
+"""Time for each half-open connection."""
 NAMES = 1_000_000
 UNREAD_FRAMES = 24
 """Frames of 16 MiB of which all but the last byte is sent: six times what may be queued."""
