@@ -222,6 +222,23 @@ async def test_one_that_slept_through_its_session_hands_out_nothing_more(
     await reader.close(timeout_ms=100)
 
 
+async def test_metadata_of_records_that_are_read_again_commits_nothing(
+    cluster: RealCluster,
+) -> None:
+    """The member lost all and has it again, unknown to an application that reads nothing now."""
+    heard, clock = Heard(), SleptClock()
+    reader = consumer(cluster, clock=clock)
+    await reader.subscribe(["orders"], listener=heard)
+    await read(reader, 20)
+    before = reader.group_metadata()
+    clock.slept_ms = 50_000
+    await until(lambda: [what for what, _ in heard.calls] == ["assigned", "lost", "assigned"])
+    assert reader.group_metadata() == before._replace(epoch=0)
+    await read(reader, 20)
+    assert reader.group_metadata().epoch > before.epoch
+    await reader.close(timeout_ms=100)
+
+
 async def test_one_that_dies_is_replaced_and_nothing_is_missed(cluster: RealCluster) -> None:
     first, second = consumer(cluster, max_poll_records=2), consumer(cluster)
     await first.subscribe(["orders"])

@@ -11,6 +11,7 @@ import pytest
 from tests.broker.coordinator.consumer_groups import joining
 from tests.broker.coordinator.test_group_shard import CONFIG, Shards
 
+from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.event_budget import (
     EVENTS_PER_MINUTE_MAX,
@@ -184,6 +185,6 @@ def test_a_rebalance_that_another_coordinator_began_is_said_to_be_complete() -> 
     (read, complete) = later.noted
     assert read.cause == "read 1 groups, offsets of 0: 0 records, in 7 ms"
     assert (complete.before, complete.after) == ("epoch 2", "Stable")
-    later.append(live.heartbeats.decide(joining("a"), later.shards.now).records)
+    later.append(live.heartbeats.decide(Heartbeat("a", 2), later.shards.now).records)
     later.commit()
     assert len(later.noted) == 2

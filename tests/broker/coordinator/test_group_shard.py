@@ -24,7 +24,7 @@ from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import CommittedOffset, TopicPartition
-from tidelog.core.errors import KafkaError, code_name
+from tidelog.core.errors import KafkaError, StaleMemberEpochError, code_name
 
 CONFIG = GroupConfig(groups_max=3, group_offsets_max=3, offsets_retention_minutes=10)
 MINUTE_MS = 60_000
@@ -161,12 +161,14 @@ def test_a_commit_that_a_later_one_has_overtaken_is_refused(shards: Shards) -> N
 
 
 def test_a_commit_of_before_a_member_joined_again_is_refused(shards: Shards) -> None:
-    """It may have its old epoch; what it committed then is of partitions that it had lost."""
-    epoch = shards.settled().epoch
-    assert shards.ask(joining(sequence=5)).epoch == epoch
-    late = Committer("a", epoch, None, 4)
-    assert shards.commit(0, committer=late) == ["STALE_MEMBER_EPOCH"]
+    """What it committed then is of partitions that it had lost."""
+    before = shards.settled().epoch
+    epoch = shards.ask(joining(sequence=5)).epoch
+    for late in (Committer("a", before, None, 4), Committer("a", epoch, None, 4)):
+        assert shards.commit(0, committer=late) == ["STALE_MEMBER_EPOCH"]
     assert shards.commit(0, committer=Committer("a", epoch, None, 6)) == ["NONE"]
+    with pytest.raises(StaleMemberEpochError):
+        shards.shard.check_committer("g", Committer("a", before), shards.now, is_transactional=True)
 
 
 def test_a_fenced_member_does_not_commit(shards: Shards) -> None:

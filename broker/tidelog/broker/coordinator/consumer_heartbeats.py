@@ -126,7 +126,7 @@ class ConsumerHeartbeats:
 
     def _stay(self, old: Member | None, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         before = old if old is not None else self._newcomer(request)
-        asking = self._confirmed(_with_fields(before, request), request)
+        asking = self._confirmed(before, request)
         # One that did not get its last answer gets that first.
         is_behind = request.epoch not in (JOINING, asking.epoch)
         member = asking if is_behind else self._group.step(asking, knows_epoch=True)
@@ -140,6 +140,8 @@ class ConsumerHeartbeats:
 
     def _records(self, old: Member | None, member: Member, now: Moment) -> list[CoordinatorRecord]:
         cause = _cause(old, member)
+        if cause is None and member.epoch > self._group.state.epoch:
+            cause = f"member {_shown(member)} joined again"
         if old is None or old.member_id == member.member_id:
             return self._group.change(member, cause, now.wall_ms, self._topics)
         if cause is None and self._group.needs_assignment:
@@ -155,13 +157,31 @@ class ConsumerHeartbeats:
             )
         return Member(request.member_id, instance_id=request.instance_id)
 
-    def _confirmed(self, member: Member, request: Heartbeat) -> Member:
+    def _confirmed(self, before: Member, request: Heartbeat) -> Member:
+        member = _with_fields(before, request)
         if request.epoch == JOINING:
-            # It owns nothing, so there is nothing to let go of; what its target has is given again.
-            return replace(member, assigned=member.assigned & member.target, revoking=NOTHING)
+            return self._with_nothing(member, is_known=before.member_id == request.member_id)
         if self._sessions.confirms(member, request.version):
             return confirm(member, request.owned)
         return member
+
+    def _with_nothing(self, member: Member, *, is_known: bool) -> Member:
+        """Return a member that joins, and so owns nothing: nothing is left to be let go of.
+
+        One that held partitions under this id gets an epoch of its own, and partitions by the
+        assignment of that. Offsets that it asked to commit in a transaction before it lost them may
+        still be on their way: at the old epoch they would be an owner's, while it reads from the
+        committed offsets again (decision 0067). A static member's next process has another id, so
+        what the last one asked for is refused, and gets at once what its target has.
+        """
+        if not is_known:
+            return replace(member, assigned=member.assigned & member.target, revoking=NOTHING)
+        if not member.held:
+            return member
+        epoch = self._group.state.epoch + 1
+        return replace(
+            member, epoch=epoch, previous_epoch=epoch, assigned=NOTHING, revoking=NOTHING
+        )
 
     def _leave(self, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         member = self._known(request)

@@ -71,8 +71,8 @@ def reconcile(
     `is_free` says whether no other member holds a partition, `knows_epoch` whether the member has
     shown by a request that it knows its epoch.
     """
-    if member.revoking or member.epoch == AWAY:
-        return member
+    if member.revoking or member.epoch == AWAY or member.epoch > assignment_epoch:
+        return member  # the last: it joined again, and waits for the assignment of its epoch
     if going := member.assigned - member.target:
         return replace(member, assigned=member.assigned & member.target, revoking=going)
     coming = frozenset(filter(is_free, member.target - member.assigned))

@@ -50,7 +50,11 @@ class GroupMethods(ConsumerBase[K, V]):
         return await self._grouped().committed([TopicPartition(*one) for one in partitions])
 
     def group_metadata(self) -> GroupMetadata:
-        """Return the membership as of now, for `Producer.send_offsets_to_transaction`."""
+        """Return the membership in which the last records were read, to commit them with it.
+
+        For `Producer.send_offsets_to_transaction`, which raises CommitFailedError when the member
+        has lost its partitions since, though it may have them again: it reads them again then.
+        """
         return self._grouped().metadata
 
     def extend_poll(self, duration_ms: int) -> None:

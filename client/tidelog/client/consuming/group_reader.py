@@ -128,11 +128,8 @@ class GroupReader:
 
     @property
     def metadata(self) -> GroupMetadata:
-        """The membership as of now."""
-        one = self._membership
-        if not self.is_subscribed:
-            return GroupMetadata(one.group_id, "", -1, None)
-        return GroupMetadata(one.group_id, one.member_id, one.epoch, one.instance_id)
+        """The membership in which the application's records were handed out, if it lasts."""
+        return self._membership.metadata(is_subscribed=self.is_subscribed)
 
     def subscribe(
         self, topics: Iterable[str], pattern: str, listener: RebalanceListener | None
@@ -221,6 +218,7 @@ class GroupReader:
     def end_poll(self) -> None:
         """Note that the application has what it asked for."""
         self._is_polling = False
+        self._membership.note_handed()
         self._polled_ms = self._clock.monotonic_ms()
 
     def extend_poll(self, duration_ms: int) -> None:

@@ -23,13 +23,14 @@ class OffsetAndMetadata(NamedTuple):
 
 
 class GroupMetadata(NamedTuple):
-    """The membership of a consumer as of now, as Kafka's ConsumerGroupMetadata."""
+    """The membership in which a consumer's last records were read, as in Kafka."""
 
     group_id: str
     member_id: str
     """Empty for a consumer that does not subscribe."""
     epoch: int
-    """Epoch of the member; 0 while it is no member, -1 for one that does not subscribe."""
+    """Epoch of the member; 0 while it is no member, or has lost what it read; -1 for one that does
+    not subscribe."""
     instance_id: str | None
 
 

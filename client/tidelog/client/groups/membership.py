@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tidelog.client.groups.listener import GroupMetadata
 from tidelog.v1.coordinator_pb2 import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -66,6 +67,8 @@ class Membership:
         self.heartbeat_interval_ms = _HEARTBEAT_MS
         self.session_timeout_ms = _SESSION_MS
         self.disconnect_grace_ms = _GRACE_MS
+        self._handed_incarnation = 0
+        """`incarnation` when the application was handed records last."""
         self._sequence = 0
         self._join = 0
         """Number of the newest request that joins."""
@@ -183,6 +186,23 @@ class Membership:
         self.owned = owned
         if owned == offer.partitions:
             self.version = offer.version
+
+    # The application
+
+    def note_handed(self) -> None:
+        """Note that the application has got what it asked for."""
+        self._handed_incarnation = self.incarnation
+
+    def metadata(self, *, is_subscribed: bool) -> GroupMetadata:
+        """Return the membership in which the application's records were handed out, if it lasts.
+
+        One that lost its partitions since, and joined again, reads them from the committed offsets:
+        at its new epoch the coordinator would take what is committed for the old records.
+        """
+        if not is_subscribed:
+            return GroupMetadata(self.group_id, "", -1, None)
+        epoch = self.epoch if self.incarnation == self._handed_incarnation else JOINING
+        return GroupMetadata(self.group_id, self.member_id, epoch, self.instance_id)
 
     # The end
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from tidelog.simulation.mutants import transactions_coordinator, transactions_logs
+from tidelog.simulation.mutants import (
+    transactions_coordinator,
+    transactions_logs,
+    transactions_offsets,
+)
 from tidelog.simulation.mutants.mutant import Mutant
 
 ALL: dict[str, Mutant] = {
     mutant.name: mutant
-    for module in (transactions_coordinator, transactions_logs)
+    for module in (transactions_coordinator, transactions_logs, transactions_offsets)
     for mutant in vars(module).values()
     if isinstance(mutant, Mutant)
 }
