@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tidelog.net.quiet_ports import quiet_ports
 
 START_TIMEOUT_S, POLL_S = 180, 0.1
+LOOPBACK = "127.0.0.1"
 HAS_NO_TIDELOG = "import importlib.util as u, sys; sys.exit(u.find_spec('tidelog') is not None)"
 
 
@@ -34,7 +35,7 @@ class Standalone(NamedTuple):
 def bare_environment() -> dict[str, str]:
     """For processes of Spark: nothing in it leads to the checkout."""
     kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
-    return {**kept, "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {**kept, "SPARK_LOCAL_IP": LOOPBACK}
 
 
 def driver_environment(python: str, *, cores: int, **more: str) -> dict[str, str]:
@@ -67,21 +68,24 @@ def python_without_the_package(folder: Path) -> str:
 def standalone(folder: Path, *, workers: int) -> Iterator[Standalone]:
     """A master whose workers, of one core each, have registered.
 
+    Each worker has a loopback address of its own: speculation runs no task twice on one host.
     Executors work in `folder`/worker-N/APPLICATION/EXECUTOR.
     """
     (port,) = quiet_ports(1)
     url = f"spark://127.0.0.1:{port}"
-    address = ("--host", "127.0.0.1", "--webui-port", "0")
+    ports = ("--webui-port", "0")
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         log = folder / "master.log"
-        stack.enter_context(_process(log, "master.Master", *address, "--port", str(port)))
+        address = ("--host", LOOPBACK, "--port", str(port), *ports)
+        stack.enter_context(_process(log, "master.Master", *address))
         pids = []
         for number in range(workers):
             work = folder / f"worker-{number}"
+            host = f"127.0.0.{number + 1}"
             limits = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
-            log_of_worker = work.with_suffix(".log")
-            worker = _process(log_of_worker, "worker.Worker", *address, *limits, url)
+            asked = ("--host", host, *ports, *limits, url)
+            worker = _process(work.with_suffix(".log"), "worker.Worker", *asked, host=host)
             pids.append(stack.enter_context(worker))
         deadline = time.monotonic() + START_TIMEOUT_S
         while log.read_text().count("Registering worker") < workers:
@@ -97,7 +101,7 @@ def executors_with(file_name: str, folder: Path) -> int:
 
 
 @contextmanager
-def _process(log: Path, main: str, *arguments: str) -> Iterator[int]:
+def _process(log: Path, main: str, *arguments: str, host: str = LOOPBACK) -> Iterator[int]:
     spark = find_spec("pyspark")
     assert spark is not None
     assert spark.origin is not None
@@ -105,7 +109,12 @@ def _process(log: Path, main: str, *arguments: str) -> Iterator[int]:
     with log.open("w") as output:
         process = subprocess.Popen(
             [f"{home}/bin/spark-class", f"org.apache.spark.deploy.{main}", *arguments],
-            env={**bare_environment(), "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"},
+            env={
+                **bare_environment(),
+                "SPARK_LOCAL_IP": host,
+                "SPARK_HOME": str(home),
+                "SPARK_DAEMON_MEMORY": "256m",
+            },
             stdout=output,
             stderr=output,
         )
