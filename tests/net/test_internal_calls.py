@@ -27,6 +27,10 @@ from tidelog.v1.controller_pb2 import (
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse
 from tidelog.v1.methods import Method, Request, Response
 from tidelog.v1.raft_pb2 import RaftExchangeEnd, RaftMessage
+from tidelog.v1.transactions_pb2 import (
+    AddPartitionsToTransactionsRequest,
+    WriteTransactionMarkersRequest,
+)
 
 pytestmark = pytest.mark.real_time
 CONTROLLER_METHODS = [
@@ -93,7 +97,7 @@ class Ground:
                 ("INSIDE", free_address(), {CLIENT, INTERNAL}),
             )
         )
-        names = ("Broker", "Admin", "Controller", "RaftPeer")
+        names = ("Broker", "Admin", "Controller", "RaftPeer", "TransactionCoordinator")
         self.server = GrpcServer(
             listeners=(self.client, self.internal),
             services={f"tidelog.v1.{name}": self.handler for name in names},
@@ -143,6 +147,23 @@ async def test_a_client_changes_no_isr(ground: Ground) -> None:
     assert "listener OUTSIDE is for clients" in error.message
     assert isinstance(error, CallFailedError), "callers that know no better take it for a failure"
     await ground.call(ground.internal, methods.ALTER_PARTITION, AlterPartitionRequest())
+    assert ground.handler.calls
+
+
+@pytest.mark.parametrize(
+    ("method", "request_of"),
+    [
+        (methods.ADD_PARTITIONS_TO_TRANSACTIONS, AddPartitionsToTransactionsRequest),
+        (methods.WRITE_TRANSACTION_MARKERS, WriteTransactionMarkersRequest),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+async def test_a_client_neither_adds_to_transactions_nor_ends_them_by_markers(
+    ground: Ground, method: Any, request_of: Any
+) -> None:
+    error = await ground.refused(method, request_of())
+    assert error.code == common_pb2.CLUSTER_AUTHORIZATION_FAILED
+    await ground.call(ground.internal, method, request_of())
     assert ground.handler.calls
 
 

@@ -219,6 +219,30 @@ def test_who_may_commit(group: Coordinator) -> None:
     assert outcome(first.member_id, 2) == "REBALANCE_IN_PROGRESS"
 
 
+def test_who_may_commit_in_a_transaction(group: Coordinator) -> None:
+    """The generation is checked (KIP-447); who names no membership may, as in Kafka."""
+
+    def outcome(member_id: str, generation: int, instance_id: str | None = None) -> str:
+        try:
+            group.group.check_transactional_commit(member_id, instance_id, generation)
+        except KafkaError as error:
+            return code_name(error.code)
+        return "NONE"
+
+    (first,) = group.settled(1, "desk")
+    assert outcome("", -1) == "NONE"
+    assert outcome(first.member_id, 1) == outcome(first.member_id, 1, "desk") == "NONE"
+    assert outcome(first.member_id, -1) == "ILLEGAL_GENERATION"
+    assert outcome(first.member_id, 0) == "ILLEGAL_GENERATION"
+    assert outcome("stranger", 1) == "UNKNOWN_MEMBER_ID"
+    assert outcome("stranger", 1, "desk") == "FENCED_INSTANCE_ID"
+    group.join()
+    assert outcome(first.member_id, 1) == "NONE"  # before it joins again
+    group.send(request(first.member_id, "desk"))
+    assert outcome(first.member_id, 1) == "ILLEGAL_GENERATION"
+    assert outcome(first.member_id, 2) == "NONE"  # it has asked for no assignment yet
+
+
 def test_topics_of_members_are_read_from_their_metadata(group: Coordinator) -> None:
     assert group.group.topics == frozenset()
     metadata = b"\x00\x01\x00\x00\x00\x02\x00\x01a\x00\x01b\xff\xff\xff\xff"
