@@ -4,9 +4,10 @@
     python docs/examples/order_events.py [127.0.0.1:9192]
 
 The shop writes an order once and calls nobody. Stock, notices and points read it, each at its own
-pace: points is down for a while, which nobody else notices, and catches up when it is back. Tidelog
-has no consumer groups yet, so each service keeps its offset itself, in its own database and in the
-transaction of the order's effect: after a crash at any moment the effect is there once.
+pace: points is down for a while, which nobody else notices, and catches up when it is back. The
+effect of an order is in a service's own database, so the service keeps its offset there, too, in
+the transaction of the effect: after a crash at any moment the effect is there once. Where the
+effect is records of the log, `read_process_write.py` does the same with a group's offsets.
 """
 
 from __future__ import annotations

@@ -77,6 +77,8 @@ async def share(bootstrap: str, topic: str) -> None:
     found = (await consumer.committed([partition]))[partition]
     assert found is not None
     assert (found.offset, found.metadata) == (3, "by hand")
+    await consumer.seek_to_committed(partition)
+    assert await consumer.position(partition) == 3
     member: GroupMetadata = consumer.group_metadata()
     print(f"member {member.member_id} at epoch {member.epoch}")
     await consumer.unsubscribe()  # leaves the group; subscribe joins it again

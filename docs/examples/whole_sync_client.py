@@ -164,6 +164,7 @@ def share(bootstrap: str, topic: str) -> None:
         consumer.commit_soon()
         consumer.commit({(topic, 1): 1})
         assert consumer.committed([(topic, 1)])[TopicPartition(topic, 1)] is not None
+        consumer.seek_to_committed((topic, 1))
         print(f"epoch {consumer.group_metadata().epoch}")
         consumer.unsubscribe()
 

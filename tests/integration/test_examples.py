@@ -21,6 +21,7 @@ SAID = {
     "whole_group": "the last rebalance: member ",
     "whole_sync_client": "",
     "whole_transactions": "aborted that of producer ",
+    "read_process_write": "60 payments, each booked once; transactions aborted: True\n",
     "point_to_point": "60 jobs, each done by one of 3 workers\n",
     "broadcast": "each of 3 services got all 10 events\n",
     "order_events": "points {'ada': 64, 'bob': 30}",

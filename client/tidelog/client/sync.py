@@ -310,6 +310,7 @@ class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, 
     commit = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].commit)
     commit_soon = _wrap_call(AsyncConsumer[ReadKey, ReadValue].commit_soon)
     committed = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].committed)
+    seek_to_committed = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].seek_to_committed)
     group_metadata = _wrap_call(AsyncConsumer[ReadKey, ReadValue].group_metadata)
     extend_poll = _wrap_call(AsyncConsumer[ReadKey, ReadValue].extend_poll)
     close = _wrap_close(AsyncConsumer[ReadKey, ReadValue].close)

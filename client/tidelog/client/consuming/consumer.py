@@ -31,7 +31,6 @@ from tidelog.client.consuming.group_reader import (
 )
 from tidelog.client.consuming.isolation import Isolation, level_of
 from tidelog.client.consuming.pattern_text import pattern_text
-from tidelog.client.consuming.position_methods import PositionMethods
 from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
 from tidelog.client.consuming.subscriptions import Looks, Subscriptions
@@ -48,7 +47,7 @@ from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 
 
-class Consumer(GroupMethods[K, V], PositionMethods[K, V]):
+class Consumer(GroupMethods[K, V]):
     """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
     `c.assign(["t"])` and `await c.subscribe(["t"])` read all partitions, those added later too.

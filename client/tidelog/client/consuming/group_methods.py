@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from tidelog.client.consuming.consumer_base import ConsumerBase
 from tidelog.client.consuming.group_reader import GroupReader
+from tidelog.client.consuming.position_methods import PositionMethods
 from tidelog.client.errors import ClientClosedError, InvalidGroupIdError, TidelogError
 from tidelog.client.groups.listener import GroupMetadata, OffsetAndMetadata
 from tidelog.client.records import K, TopicPartition, V
@@ -16,7 +16,7 @@ Offsets: TypeAlias = Mapping[tuple[str, int], OffsetAndMetadata | int]
 """Offset of the next record to read, by partition."""
 
 
-class GroupMethods(ConsumerBase[K, V]):
+class GroupMethods(PositionMethods[K, V]):
     """Part of `Consumer`. Without `group_id` its methods raise `InvalidGroupIdError`."""
 
     _group: GroupReader | None = None
@@ -48,6 +48,23 @@ class GroupMethods(ConsumerBase[K, V]):
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Look up committed offsets; None where nothing is committed. Raises KafkaError."""
         return await self._grouped().committed([TopicPartition(*one) for one in partitions])
+
+    async def seek_to_committed(self, *partitions: tuple[str, int]) -> None:
+        """Read these partitions (none named: all) from their committed offsets again.
+
+        For records whose transaction was aborted. A partition without a committed offset is read
+        from `auto_offset_reset`. Waits for open transactions that have offsets of them. Raises
+        ValueError for one that is not assigned, KafkaError; then no position has changed.
+        """
+        named = [self._assigned(one).tp for one in partitions]
+        found = await self.committed(named or [one.tp for one in self._assignment.all()])
+        for tp, committed in found.items():
+            position = self._assignment.get(tp)
+            if position is not None and committed is None:
+                position.seek_to(self._grouped().reset)
+            elif position is not None and committed is not None:
+                position.seek(committed.offset)
+        self._positions_changed()
 
     def group_metadata(self) -> GroupMetadata:
         """Return the membership in which the last records were read, to commit them with it.

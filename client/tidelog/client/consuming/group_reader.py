@@ -81,6 +81,8 @@ class GroupReader:
         self._clock = parts.routing.clock
         member_id = parts.routing.random.randbytes(16).hex()
         self._membership = Membership(options.group_id, member_id, options.instance_id)
+        self.reset = looks.reset
+        """Start of a partition of which nothing is committed."""
         calls = CoordinatorCalls(
             parts.routing,
             options.group_id,
