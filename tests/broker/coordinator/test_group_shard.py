@@ -171,6 +171,19 @@ def test_a_commit_of_before_a_member_joined_again_is_refused(shards: Shards) -> 
         shards.shard.check_committer("g", Committer("a", before), shards.now, is_transactional=True)
 
 
+def test_one_that_came_back_is_not_dismissed_by_a_coordinator_that_reads_of_its_removal(
+    shards: Shards,
+) -> None:
+    shards.settled()
+    shards.ask(Heartbeat("a", LEAVING))
+    epoch = shards.settled().epoch
+    later = shards.loaded(shards.log, leader_epoch=2)
+    reply = later.heartbeat("g", Heartbeat("a", epoch), shards.now).reply
+    assert reply.epoch == epoch
+    live = later.groups["g"]
+    assert live.sessions.take_dismissed(live.state.members) == []
+
+
 def test_a_fenced_member_does_not_commit(shards: Shards) -> None:
     epoch = shards.settled().epoch
     shards.shard.groups["g"].sessions.fence("a")

@@ -162,10 +162,13 @@ class ConsumerSessions:
             session.is_fenced = True
             self._dismissed[member_id] = None
 
-    def take_dismissed(self) -> list[str]:
-        """Take the members that were fenced or ended since the last look."""
+    def take_dismissed(self, members: Container[str]) -> list[str]:
+        """Take those who were fenced or ended since the last look, and did not join again.
+
+        A coordinator that loads the group reads of every removal, whatever became of the member.
+        """
         dismissed, self._dismissed = self._dismissed, {}
-        return list(dismissed)
+        return [one for one in dismissed if one not in members or self.is_fenced(one)]
 
     def is_fenced(self, member_id: str) -> bool:
         """True if the member did not let go in time."""

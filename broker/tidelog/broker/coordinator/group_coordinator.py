@@ -406,7 +406,7 @@ class GroupCoordinator:
 
     def _dismiss(self, group_id: str, live: LiveGroup) -> None:
         """Say to connected members that are fenced or removed that they are."""
-        for member_id in live.sessions.take_dismissed():
+        for member_id in live.sessions.take_dismissed(live.state.members):
             key = MemberKey(group_id, member_id)
             if member_id in live.state.members:
                 why = "it did not let go of partitions in time: let go of all and join again"
