@@ -27,7 +27,8 @@ from tidelog.client.sync import Producer
 from tidelog.spark.sink_options import AT_LEAST_ONCE, EXACTLY_ONCE
 
 DELIVERIES = (EXACTLY_ONCE, AT_LEAST_ONCE)
-WARM_S = 15.0
+WARM_TRIGGERS, WARM_S_MAX = 3, 120.0
+"""Triggers before the timed ones: the first starts Spark's workers, the second has its backlog."""
 
 
 def delivery_measures(row: str, *, turns: int, rows: int, seconds: float) -> Figure:
@@ -80,7 +81,7 @@ def _micro_batch(bench: SparkBenchSession, seconds: float) -> Figure:
 
 
 def _median_ms(bench: SparkBenchSession, delivery: str, seconds: float) -> float:
-    """Median time of a stream's triggers with records, the first of them left out."""
+    """Median time of a stream's triggers with records, but for the first ones."""
     with (
         topic(bench.bootstrap) as source,
         topic(bench.bootstrap) as target,
@@ -89,7 +90,7 @@ def _median_ms(bench: SparkBenchSession, delivery: str, seconds: float) -> float
     ):
         query = _started(bench, source, target, delivery, folder)
         try:
-            feed(producer, source, query, seconds=WARM_S, triggers=None)
+            feed(producer, source, query, seconds=WARM_S_MAX, triggers=WARM_TRIGGERS)
             warm = len(trigger_times_ms(query))
             feed(producer, source, query, seconds=seconds, triggers=None)
             took_ms = trigger_times_ms(query)[warm:]
