@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
@@ -196,14 +197,21 @@ def test_causes_of_rebalances_are_kept_in_short(group: Coordinator) -> None:
 # Commits
 
 
-def test_who_may_commit(group: Coordinator) -> None:
+def outcomes_of(check: Callable[[str, str | None, int], None]) -> Callable[..., str]:
+    """Name the error of a check of a commit."""
+
     def outcome(member_id: str, generation: int, instance_id: str | None = None) -> str:
         try:
-            group.group.check_commit(member_id, instance_id, generation)
+            check(member_id, instance_id, generation)
         except KafkaError as error:
             return code_name(error.code)
         return "NONE"
 
+    return outcome
+
+
+def test_who_may_commit(group: Coordinator) -> None:
+    outcome = outcomes_of(group.group.check_commit)
     assert outcome("", -1) == "NONE"
     (first,) = group.settled(1, "desk")
     assert outcome("", -1) == "UNKNOWN_MEMBER_ID"
@@ -221,14 +229,7 @@ def test_who_may_commit(group: Coordinator) -> None:
 
 def test_who_may_commit_in_a_transaction(group: Coordinator) -> None:
     """The generation is checked (KIP-447); who names no membership may, as in Kafka."""
-
-    def outcome(member_id: str, generation: int, instance_id: str | None = None) -> str:
-        try:
-            group.group.check_transactional_commit(member_id, instance_id, generation)
-        except KafkaError as error:
-            return code_name(error.code)
-        return "NONE"
-
+    outcome = outcomes_of(group.group.check_transactional_commit)
     (first,) = group.settled(1, "desk")
     assert outcome("", -1) == "NONE"
     assert outcome(first.member_id, 1) == outcome(first.member_id, 1, "desk") == "NONE"

@@ -116,11 +116,8 @@ def test_requests_that_were_under_way_do_not_keep_a_confirmation_from_counting(
 def test_one_that_joins_again_gets_its_assignment_under_another_number(
     coordinator: Coordinator, owner: Reply
 ) -> None:
-    coordinator.ask(joining())
-    coordinator.assign(a=ALL)
-    again = pushed(coordinator, "a")
-    assert again.assignment == ALL
-    assert again.version > owner.version
+    again = coordinator.ask(joining())
+    assert (again.assignment, again.version) == (ALL, owner.version + 1)
 
 
 def test_an_assignment_that_came_back_has_another_number_than_before(
@@ -228,31 +225,46 @@ def test_one_that_is_behind_and_owns_what_it_may_not_is_fenced(
     assert refusal(coordinator, Heartbeat("a", owner.epoch - 1)) == "FENCED_MEMBER_EPOCH"
 
 
-def test_one_that_joins_again_owns_nothing_until_the_assignment_of_its_new_epoch(
+def test_one_that_joins_again_gets_its_partitions_again_at_an_epoch_of_its_own(
     coordinator: Coordinator, owner: Reply
 ) -> None:
     """At the old epoch a commit of before would be an owner's, which has read again."""
     coordinator.assign(a=orders(0))
-    pushed(coordinator, "a")
+    before = pushed(coordinator, "a")
     again = coordinator.ask(joining())
-    assert (again.assignment, again.epoch) == (NOTHING, coordinator.group.state.epoch)
-    assert again.epoch > owner.epoch
-    assert coordinator.group.holder((ORDERS, 0)) is None
-    coordinator.append(coordinator.group.assign(owner.epoch, "uniform", {"a": orders(0)}))
-    assert coordinator.push("a") is None
-    coordinator.assign(a=orders(0))
-    given = pushed(coordinator, "a")
-    assert (given.assignment, given.epoch) == (orders(0), again.epoch)
-    assert refusal(coordinator, staying(owner, 0)) == "FENCED_MEMBER_EPOCH"
+    assert (again.assignment, again.epoch) == (orders(0), coordinator.group.state.epoch)
+    assert again.epoch > before.epoch
+    assert coordinator.group.members["a"].revoking == NOTHING
+    assert owner.assignment == ALL
     assert "joined again" in coordinator.group.state.rebalances[-1].cause
 
 
-def test_a_repeated_join_of_one_that_holds_nothing_begins_no_epoch(
+def test_its_epoch_does_not_fall_with_an_assignment_that_was_being_made(
     coordinator: Coordinator, owner: Reply
 ) -> None:
     again = coordinator.ask(joining())
+    coordinator.append(coordinator.group.assign(owner.epoch, "uniform", {"a": orders(0)}))
+    assert coordinator.push("a") is None
+    coordinator.assign(a=ALL)
+    assert coordinator.ask(staying(again, 0, 1, 2, 3)).epoch == again.epoch
+
+
+def test_a_join_that_comes_late_takes_nothing_from_the_member(
+    coordinator: Coordinator, owner: Reply
+) -> None:
+    """A new coordinator does not know that it is late: the member goes on at the next epoch."""
+    coordinator.load()
+    late = coordinator.ask(joining())
+    assert late.epoch > owner.epoch
+    answer = coordinator.ask(staying(owner, 0, 1, 2, 3))
+    assert answer.epoch == late.epoch
+    assert coordinator.group.members["a"].assigned == ALL
+
+
+def test_a_join_of_one_that_holds_nothing_begins_no_epoch(coordinator: Coordinator) -> None:
+    first = coordinator.ask(joining())
     for _ in range(3):
-        assert coordinator.ask(joining()).epoch == again.epoch == owner.epoch + 1
+        assert coordinator.ask(joining()).epoch == first.epoch
 
 
 # Late requests
@@ -373,9 +385,7 @@ def test_one_that_does_not_let_go_in_time_is_fenced_and_then_removed(
 
 
 def test_one_that_was_fenced_may_join_again(coordinator: Coordinator, stuck: Heartbeat) -> None:
-    coordinator.ask(joining())
-    coordinator.assign(a=orders(0))
-    again = pushed(coordinator, "a")
+    again = coordinator.ask(joining())
     assert again.assignment == orders(0)
     coordinator.pass_ms(SESSION_MS - 1)
     assert coordinator.ask(staying(again, 0)).epoch == again.epoch

@@ -53,22 +53,16 @@ def test_one_that_comes_back_gets_its_new_target_and_has_nothing_to_let_go_of(
     coordinator.ask(Heartbeat("a", AWAY, instance_id="desk"))
     coordinator.ask(joining("b"))
     coordinator.assign(a=orders(0, 1), b=orders(2, 3))
-    reply = coordinator.ask(joining("z", "desk"))
-    assert reply.epoch == coordinator.group.state.assignment_epoch
-    assert reply.assignment == orders(0, 1)
-    assert coordinator.group.members["z"].revoking == NOTHING
-    assert coordinator.group.holder((ORDERS, 3)) is None
-
-
-def test_one_that_comes_back_under_its_id_gets_an_epoch_of_its_own(
-    coordinator: Coordinator,
-) -> None:
-    coordinator.ask(joining("a", "desk"))
-    coordinator.assign(a=ALL)
-    before = pushed(coordinator, "a")
-    coordinator.ask(Heartbeat("a", AWAY, instance_id="desk"))
-    reply = coordinator.ask(joining("a", "desk"))
-    assert (reply.epoch, reply.assignment) == (before.epoch + 1, NOTHING)
+    epoch = coordinator.group.state.assignment_epoch
+    for number, (member_id, raised) in enumerate((("z", 0), ("z", 1))):
+        reply = coordinator.ask(joining(member_id, "desk", sequence=10 * (number + 1)))
+        assert reply.epoch == epoch + raised  # its own epoch, where its id is the one of before
+        assert reply.assignment == orders(0, 1)
+        assert coordinator.group.members[member_id].revoking == NOTHING
+        assert coordinator.group.holder((ORDERS, 3)) is None
+        coordinator.ask(
+            Heartbeat(member_id, AWAY, instance_id="desk", sequence=10 * (number + 1) + 1)
+        )
 
 
 def test_one_that_comes_back_while_an_assignment_is_made_gets_the_next_one(

@@ -160,28 +160,23 @@ class ConsumerHeartbeats:
     def _confirmed(self, before: Member, request: Heartbeat) -> Member:
         member = _with_fields(before, request)
         if request.epoch == JOINING:
-            return self._with_nothing(member, is_known=before.member_id == request.member_id)
+            return self._joined_again(member, is_known=before.member_id == request.member_id)
         if self._sessions.confirms(member, request.version):
             return confirm(member, request.owned)
         return member
 
-    def _with_nothing(self, member: Member, *, is_known: bool) -> Member:
-        """Return a member that joins, and so owns nothing: nothing is left to be let go of.
+    def _joined_again(self, member: Member, *, is_known: bool) -> Member:
+        """Return a member that joins: it owns nothing, and gets again what its target has.
 
-        One that held partitions under this id gets an epoch of its own, and partitions by the
-        assignment of that. Offsets that it asked to commit in a transaction before it lost them may
-        still be on their way: at the old epoch they would be an owner's, while it reads from the
-        committed offsets again (decision 0067). A static member's next process has another id, so
-        what the last one asked for is refused, and gets at once what its target has.
+        One that held partitions under this id gets an epoch of its own. Offsets that it asked to
+        commit in a transaction before it lost them may still be on their way: at the old epoch they
+        would be an owner's, while it reads from the committed offsets again (decision 0067). A
+        static member's next process has another id, so what the last one asked for is refused.
         """
-        if not is_known:
-            return replace(member, assigned=member.assigned & member.target, revoking=NOTHING)
-        if not member.held:
-            return member
-        epoch = self._group.state.epoch + 1
-        return replace(
-            member, epoch=epoch, previous_epoch=epoch, assigned=NOTHING, revoking=NOTHING
-        )
+        again = replace(member, assigned=member.assigned & member.target, revoking=NOTHING)
+        if not is_known or not member.held:
+            return again
+        return replace(again, epoch=self._group.state.epoch + 1)
 
     def _leave(self, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         member = self._known(request)

@@ -11,7 +11,7 @@ from tidelog.client.consuming.group_reader import GroupReader
 from tidelog.simulation.mutants.mutant import replaces
 
 
-@replaces(ConsumerHeartbeats, "_with_nothing")
+@replaces(ConsumerHeartbeats, "_joined_again")
 def joined_again_at_the_old_epoch(
     _self: ConsumerHeartbeats, member: Member, *, is_known: bool
 ) -> Member:
