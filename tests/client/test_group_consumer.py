@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from tests.client.group_consumers import (
     ALL,
+    AnyConsumer,
     Heard,
     consumer,
     kill,
@@ -25,7 +26,7 @@ from tests.client.topic_changes import add_partitions
 from tests.node.group_calls import GroupCalls
 
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.client import TopicPartition
+from tidelog.client import GroupMetadata, TopicPartition
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
@@ -237,6 +238,28 @@ async def test_metadata_of_records_that_are_read_again_commits_nothing(
     await read(reader, 20)
     assert reader.group_metadata().epoch > before.epoch
     await reader.close(timeout_ms=100)
+
+
+async def test_metadata_last_until_the_group_is_left(cluster: RealCluster) -> None:
+    """A listener commits what it is done with in a transaction, as the consumer closes, too."""
+    found: list[GroupMetadata] = []
+
+    class Committing(Heard):
+        async def on_partitions_revoked(
+            self, consumer: AnyConsumer, partitions: Sequence[TopicPartition]
+        ) -> None:
+            del partitions
+            found.append(consumer.group_metadata())
+
+    reader = consumer(cluster)
+    await reader.subscribe(["orders"], listener=Committing())
+    await read(reader, 20)
+    before = reader.group_metadata()
+    await reader.unsubscribe()
+    assert found == [before]
+    assert before.epoch > 0
+    assert reader.group_metadata().epoch == -1
+    await reader.close()
 
 
 async def test_one_that_dies_is_replaced_and_nothing_is_missed(cluster: RealCluster) -> None:

@@ -180,6 +180,8 @@ class _Run:
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
         if not await self._comes_to_rest("I29"):
             stopping.cancel()
+            if stopping.done() and (error := stopping.exception()) is not None:
+                self._evidence.report(FAILED, f"the workload ended by itself: {error!r}")
             await self._read_all()
             return False
         await stopping

@@ -131,7 +131,7 @@ class GroupReader:
     @property
     def metadata(self) -> GroupMetadata:
         """The membership in which the application's records were handed out, if it lasts."""
-        return self._membership.metadata(is_subscribed=self.is_subscribed)
+        return self._membership.metadata(is_subscribed=self._is_joined)
 
     def subscribe(
         self, topics: Iterable[str], pattern: str, listener: RebalanceListener | None
