@@ -138,7 +138,21 @@ async def test_every_write_is_there_once_all_logs_were_recovered_in_this_boot(
     assert not (await record(disk, "b").note_start()).life.page_cache_survived, "killed before"
 
 
-async def test_a_full_disk_is_no_reason_not_to_start(
+async def test_a_full_disk_makes_no_start_a_loss(disk: SimDisk) -> None:
+    """Cluster seeds 3480496982, 3480496984: what a killed process had was told to be lost."""
+    await begin(disk, "a")
+    disk.capacity_bytes = disk.used_bytes()
+    full = record(disk, "a")
+    assert (await full.note_start()).loss == NOTHING
+    await full.note_recovered()
+    assert (await record(disk, "a").note_start()).life.page_cache_survived
+    disk.crash()
+    assert (await record(disk, "b").note_start()).loss == UNFLUSHED
+    await record(disk, "b").note_reported()
+    assert (await record(disk, "b").note_start()).loss == NOTHING, "told once"
+
+
+async def test_a_record_that_a_full_disk_does_not_take_is_no_reason_not_to_start(
     disk: SimDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stopped(disk, "a")
@@ -148,7 +162,7 @@ async def test_a_full_disk_is_no_reason_not_to_start(
         raise DiskFullError("full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(start_record, "write_atomically", is_full)
+        patch.setattr(start_record, "write_slots", is_full)
         assert (await record(disk, "b").note_start()).loss == NOTHING
     assert not disk.exists(f"/data/{FILE_NAME}"), "or the clean stop would count once more"
     assert (await record(disk, "c").note_start()).loss == EVERYTHING

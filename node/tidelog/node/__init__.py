@@ -9,6 +9,7 @@
     http, metrics       `/metrics` and `/health`
     http_produce/       records by `POST /topics/TOPIC`, off unless configured
     data_directory, start_record   whose a data folder is; what the last life may have lost
+    slot_file           a small file that a full disk lets change
     node_log, repeated_lines, last_words   the process's log
     garbage, loop_stalls           the collector's calm, the loop's longest stalls
     local_cluster/      several node processes on one machine, for `tidelog cluster`

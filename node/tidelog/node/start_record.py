@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import structlog
 
-from tidelog.core.env import Disk, Random, write_atomically
+from tidelog.core.env import Disk, Random
 from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.log.checkpoints import NO_LIFE
 from tidelog.log.log_folder import ONLY_LIFE, Life
-from tidelog.node.data_directory import PROPERTIES_BYTES_MAX
+from tidelog.node.slot_file import read_slots, write_slots
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 FILE_NAME = "start.properties"
@@ -58,8 +58,9 @@ class StartRecord:
     async def note_start(self) -> Start:
         """Read the record and note this start; from now on the folder is not clean.
 
-        On a full disk it removes the record: the next start counts as one that lost everything.
-        Raises `StorageError`.
+        A full disk takes it, unless the record has no slots yet or its file system overwrites
+        nothing in place: then it removes the record, and the next start counts as one that lost
+        everything. Raises `StorageError`.
         """
         disk, folder = self._disk, self._folder
         found = _read(disk, folder)
@@ -140,18 +141,13 @@ def _life(found: dict[str, str] | None) -> int:
 
 
 def _read(disk: Disk, folder: str) -> dict[str, str] | None:
-    path = f"{folder}/{FILE_NAME}"
-    if not disk.exists(path):
+    text = read_slots(disk, f"{folder}/{FILE_NAME}")
+    if text is None:
         return None
-    file = disk.open(path)
-    try:
-        text = file.read_at(0, PROPERTIES_BYTES_MAX).decode("utf-8", "replace")
-    finally:
-        file.close()
     pairs = (line.partition("=") for line in text.splitlines())
     return {key: value for key, _, value in pairs if key in _FIELDS}
 
 
 async def _write(disk: Disk, folder: str, fields: dict[str, str]) -> None:
     text = "".join(f"{key}={fields[key]}\n" for key in _FIELDS if key in fields)
-    await write_atomically(disk, f"{folder}/{FILE_NAME}", text.encode())
+    await write_slots(disk, f"{folder}/{FILE_NAME}", text)
