@@ -31,6 +31,7 @@ from pyspark.sql.datasource import InputPartition, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from tidelog.client.producing.transaction_state import TransactionMember
+from tidelog.net.transport import Transport
 from tidelog.spark import TidelogDataSource, sink
 from tidelog.spark.batch_reader import BatchReader, RangePartition
 from tidelog.spark.planner import parse_options
@@ -191,11 +192,11 @@ class _StreamWriter(StreamWriter):
 
 def _stepped_driver(steps: Steps, step: str, options: SinkOptions, group: str) -> Driver:
     class Stepped(Driver):
-        async def _end(self, members: Sequence[TransactionMember]) -> None:
+        async def _end(self, transport: Transport, members: Sequence[TransactionMember]) -> None:
             if not members:
-                return await super()._end(members)
+                return await super()._end(transport, members)
             steps.reached(step.format("marked"))
-            ending = asyncio.create_task(super()._end(members))
+            ending = asyncio.create_task(super()._end(transport, members))
             await asyncio.sleep(_SENT_S)
             steps.reached(step.format("sent"))
             await ending

@@ -17,7 +17,12 @@ from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch
 from tidelog.spark.compacted_topic import CompactedTopic
 from tidelog.spark.option_values import OptionError
 from tidelog.spark.sink import BATCH_ID, QUERY_ID, RUN_ID, BatchWriter, StreamWriter
-from tidelog.spark.sink_clients import WritingClient, writing_client
+from tidelog.spark.sink_clients import (
+    Connections,
+    WritingClient,
+    task_connections,
+    writing_client,
+)
 from tidelog.spark.sink_options import SinkOptions, parse_sink_options
 from tidelog.spark.sink_rows import RowError
 from tidelog.spark.task_results import TaskResult, WrittenRange
@@ -171,6 +176,23 @@ def test_a_process_keeps_its_client_until_a_task_fails() -> None:
         assert other is not third
     for client in (third, other):
         client.close()
+
+
+def test_a_process_keeps_its_connections_until_a_task_fails() -> None:
+    kept: WorkerClients[Connections] = WorkerClients()
+    with task_connections(options(), kept=kept) as first:
+        pass
+    compressed = options(**{"kafka.compression.type": "lz4"})
+    with pytest.raises(RowError), task_connections(compressed, kept=kept) as second:
+        raise RowError
+    with task_connections(options(), kept=kept) as third:
+        assert (second, third) == (first, third)
+        assert not first.is_usable
+        assert third.is_usable
+    with task_connections(options(**{"kafka.client.id": "other"}), kept=kept) as other:
+        assert other is not third
+    for connections in (third, other):
+        connections.close()
 
 
 def test_an_abort_says_what_stays(caplog: pytest.LogCaptureFixture) -> None:

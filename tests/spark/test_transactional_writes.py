@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 
 import pyarrow as pa
 import pytest
@@ -14,14 +15,16 @@ from tests.client.threaded_cluster import ThreadedCluster, threaded_cluster
 
 from tidelog.client import Producer, errors
 from tidelog.client.admin import Admin
+from tidelog.client.connections import ConnectionConfig
 from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.producing.transaction_state import TransactionMember
 from tidelog.client.sync import LoopThread
+from tidelog.net.transport import Transport
 from tidelog.spark import sink, transactional_writes
 from tidelog.spark.commit_markers import MARKERS, Marker, MarkerError
 from tidelog.spark.compacted_topic import CompactedTopic, read_all
 from tidelog.spark.sink import BATCH_ID, QUERY_ID, RUN_ID, BatchWriter, StreamWriter
-from tidelog.spark.sink_clients import WritingClient
+from tidelog.spark.sink_clients import Connections
 from tidelog.spark.sink_options import SinkOptions, parse_sink_options
 from tidelog.spark.task_results import TaskResult
 from tidelog.spark.transactional_writes import Driver
@@ -75,14 +78,15 @@ def ground(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
     with threaded_cluster() as cluster:
         found = Ground(cluster)
 
-        class OnCluster(WritingClient):
-            def __init__(self, bootstrap: str, arguments: dict[str, object]) -> None:
-                super().__init__(bootstrap, {**arguments, "transport": cluster})
+        @contextmanager
+        def on_cluster(options: SinkOptions) -> Iterator[Connections]:
+            with closing(Connections(ConnectionConfig(), transport=cluster)) as connections:
+                yield connections
 
         def driver_of(options: SinkOptions, group: str) -> Driver:
             return Driver(options.bootstrap, group, transport=cluster)
 
-        monkeypatch.setattr(transactional_writes, "WritingClient", OnCluster)
+        monkeypatch.setattr(transactional_writes, "task_connections", on_cluster)
         monkeypatch.setattr(sink, "driver_of", driver_of)
         yield found
     TaskContext._setTaskContext(None)
@@ -203,7 +207,10 @@ def test_a_driver_that_another_replaced_after_its_marker_commits_nothing(
 ) -> None:
     end = Driver._end
 
-    async def replaced_before_it_ends(_: Driver, members: Sequence[TransactionMember]) -> None:
+    async def replaced_before_it_ends(
+        _: Driver, transport: Transport, members: Sequence[TransactionMember]
+    ) -> None:
+        del transport
         raise ReplacedError(members)
 
     monkeypatch.setattr(Driver, "_end", replaced_before_it_ends)
@@ -216,7 +223,7 @@ def test_a_driver_that_another_replaced_after_its_marker_commits_nothing(
     again = [ground.task(stream(), "a", number=0), ground.task(stream(), "b", number=1)]
     stream().commit(again, 7)
     with LoopThread() as loop, pytest.raises(errors.ProducerFencedError):
-        loop.run(end(Driver(BOOTSTRAP, "q", transport=ground.cluster), late))
+        loop.run(end(Driver(BOOTSTRAP, "q"), ground.cluster, late))
     assert sorted(ground.committed("t")) == [b"a", b"b"]
     assert len(ground.records(MARKERS)) == 1
 

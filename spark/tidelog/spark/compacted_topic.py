@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tidelog.client.admin import Admin
 from tidelog.client.arrow import decode_batches
-from tidelog.client.consuming.offset_ranges import OffsetRange
+from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.consuming.range_reader import RangeReader
 from tidelog.client.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from tidelog.client.producing.producer import Producer
@@ -43,7 +43,7 @@ class UndecidedError(RuntimeError):
 
 
 class CompactedTopic:
-    """Asynchronous calls on one topic; each opens its own connection, since they are rare."""
+    """Asynchronous calls on one topic; without `transport` each opens its own connections."""
 
     def __init__(self, name: str, bootstrap: str, *, transport: Transport | None = None) -> None:
         self.name = name
@@ -58,22 +58,24 @@ class CompactedTopic:
         """
         found: bytes | None = None
         async with RangeReader(self._bootstrap, transport=self._transport) as reader:
-            await self._all_decided(reader)
-            async for rows in read_all(reader, self.name):
+            topic = (await reader.topics([self.name])).get(self.name)
+            if topic is None:
+                return None
+            wanted = _whole(self.name, topic, await self._decided(reader))
+            async for rows in _read(reader, wanted):
                 values = rows.filter(pc.equal(rows.column(0), key)).column(1)
                 if len(values):
                     found = values[-1].as_py()
         return found
 
-    async def _all_decided(self, reader: RangeReader) -> None:
+    async def _decided(self, reader: RangeReader) -> OffsetBounds:
         """Wait until no transaction is open below what is the end now: others' hide the own one."""
-        if not await reader.topics([self.name]):
-            return
         tp = TopicPartition(self.name, _PARTITION)
         end = (await reader.bounds([tp], isolation_level="read_uncommitted"))[tp].latest
         for _ in range(int(DECIDED_WITHIN_S / _LOOK_S)):
-            if (await reader.bounds([tp]))[tp].latest >= end:
-                return
+            decided = (await reader.bounds([tp]))[tp]
+            if decided.latest >= end:
+                return decided
             await asyncio.sleep(_LOOK_S)
         raise UndecidedError(
             f"a transaction in {self.name} was open for {DECIDED_WITHIN_S} s: see it by `tidelog "
@@ -113,16 +115,26 @@ async def read_all(reader: RangeReader, name: str) -> AsyncGenerator[pa.RecordBa
     if topic is None:
         return
     tp = TopicPartition(name, _PARTITION)
-    start, end = (await reader.bounds([tp]))[tp]
-    wanted = OffsetRange(name, topic.topic_id, _PARTITION, start, end)
+    async with aclosing(
+        _read(reader, _whole(name, topic, (await reader.bounds([tp]))[tp]))
+    ) as all_:
+        async for rows in all_:
+            yield rows
+
+
+def _whole(name: str, topic: TopicPartitions, bounds: OffsetBounds) -> OffsetRange:
+    return OffsetRange(name, topic.topic_id, _PARTITION, *bounds)
+
+
+async def _read(reader: RangeReader, wanted: OffsetRange) -> AsyncGenerator[pa.RecordBatch, None]:
     async with aclosing(reader.chunks(wanted, fail_on_data_loss=False)) as chunks:
         async for data in chunks:
             yield decode_batches(
                 data,
-                topic=name,
-                partition=_PARTITION,
-                start_offset=start,
-                end_offset=end,
+                topic=wanted.topic,
+                partition=wanted.partition,
+                start_offset=wanted.start_offset,
+                end_offset=wanted.end_offset,
                 columns=("key", "value"),
             )
 
