@@ -61,6 +61,7 @@ PURE_ROOMS = (
     "history/tidelog/history/checks/",
 )
 PURE_MODULES_MIN = 140
+LOGS = "tidelog.core.logs"
 IMPURE = frozenset(
     {
         *("asyncio", "threading", "time", "random", "os", "socket", "grpc", "pysyncobj", "logging"),
@@ -230,7 +231,11 @@ def core_complaints(module: Module) -> list[str]:
     """R2."""
     if PURE not in module.text:
         return []
-    found = [f"imports {name}" for name in module.imports if name.split(".")[0] in IMPURE]
+    found = [
+        f"imports {name}"
+        for name in module.imports
+        if name.split(".")[0] in IMPURE or name.startswith(LOGS)
+    ]
     declared = _declared_by_protocols(module)
     for node in module.nodes:
         if isinstance(node, ast.AsyncFunctionDef) and node not in declared:

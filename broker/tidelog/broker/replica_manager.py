@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import structlog
-
 from tidelog.broker.controller_link.replica_state_reports import (
     ReplicaStateReports,
     ReportReplicaState,
@@ -44,6 +42,7 @@ from tidelog.broker.replication.fetcher import Fetchers
 from tidelog.core.background import CLOSE_MS_MAX, Background, wait_for_tasks
 from tidelog.core.errors import StorageError
 from tidelog.core.journal import Event
+from tidelog.core.logs import get_logger
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import Damage
@@ -55,7 +54,7 @@ from tidelog.net.unread_responses import UnreadResponses
 SETTLE_POLL_MS = 10
 RECOVERY_POLL_S = 0.05
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ Rooms:
     page_cache    reads that take what is in memory and never wait for a device
     memory_reads  work that is run again after each wait for the disk (decision 0027)
     output_file   the file a process writes its output to, rotated while it runs
+    logs          loggers, whose lines a context may take elsewhere
     workers       a bounded pool of threads for long, pure computations
     config_keys   configuration keys, each declared once as a field of a dataclass
     config_types  types of their values: parsing, bounds, printing

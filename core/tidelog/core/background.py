@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
-import structlog
+from tidelog.core.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 STOP_MS_MAX = 10_000
 """Maximum time that a stop waits for tasks which need no disk."""

@@ -16,12 +16,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from weakref import WeakSet
 
-import structlog
-
 from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, boolean, whole_number
 from tidelog.core.env import Clock
 from tidelog.core.errors import DamagedLogError, InvariantError
+from tidelog.core.logs import get_logger
 from tidelog.log.cleanable import Cleanable, cleanable_segments, group_segments
 from tidelog.log.compaction import KeyMap, Piece, Rewriter, TransactionOutcomes
 from tidelog.log.partition_log import PartitionLog
@@ -34,7 +33,7 @@ _TURN_BYTES = 16 << 10
 """Bytes processed before the cleaner yields to other tasks."""
 _NAP_S = 0.01
 """Shortest wait of the throttle: shorter ones accumulate until they reach it."""
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

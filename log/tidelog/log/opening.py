@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import structlog
-
 from tidelog.core.env import Clock, Disk
+from tidelog.core.logs import get_logger
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import EpochCache
 from tidelog.log.log_ends import LogEnds
@@ -20,7 +19,7 @@ from tidelog.log.segment_list import SegmentList
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.stable_storage import StableStorage
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(slots=True)

@@ -22,10 +22,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeVar
 
-import structlog
-
 from tidelog.core.env import Clock, Disk
 from tidelog.core.errors import DamagedLogError, OffsetOutOfRangeError, StorageError
+from tidelog.core.logs import get_logger
 from tidelog.core.memory_reads import reading
 from tidelog.log import time_lookup
 from tidelog.log.append_result import AppendResult
@@ -59,7 +58,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class PartitionLog:

@@ -11,11 +11,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import structlog
-
 from tidelog.core.background import cancel_tasks
 from tidelog.core.env import Clock
 from tidelog.core.errors import NotControllerError, ThrottlingQuotaExceededError
+from tidelog.core.logs import get_logger
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.reachability import Damping, live_incarnation, verdict_on
@@ -26,7 +25,7 @@ Dial = Callable[[str, int], Awaitable[Dialled]]
 Fence = Callable[[int, int, str], Awaitable[None]]
 """Broker id, broker epoch, cause. Returns once it has committed; errors: a `TidelogError`."""
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(slots=True)

@@ -18,11 +18,10 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from tidelog.core.background import cancel_tasks
 from tidelog.core.env import Clock, Random
 from tidelog.core.errors import ThrottlingQuotaExceededError, TidelogError, error_for
+from tidelog.core.logs import get_logger
 from tidelog.metadata.active_term import ActiveTerm, void_error
 from tidelog.metadata.attempts import LATE_CODES, is_numbered
 from tidelog.metadata.brokers import ExpireSessions, FenceDeadBroker
@@ -49,7 +48,7 @@ from tidelog.v1.controller_pb2 import (
 )
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 @dataclass(slots=True, eq=False)

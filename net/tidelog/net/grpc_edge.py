@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import grpc
 import grpc.aio
-import structlog
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError
@@ -28,6 +27,7 @@ from tidelog.core.errors import (
     ThrottlingQuotaExceededError,
     TidelogError,
 )
+from tidelog.core.logs import get_logger
 from tidelog.net.call import Call
 from tidelog.net.client_ids import client_id_of
 from tidelog.net.grpc_log import is_caller_gone
@@ -46,7 +46,7 @@ COUNTED_BYTES_MIN = 4 << 10
 
 _BETWEEN_NODES = ("Controller", "RaftPeer")
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Edge:

@@ -12,12 +12,12 @@ from typing import Any
 
 import grpc
 import grpc.aio
-import structlog
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import MethodDescriptor
 from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
+from tidelog.core.logs import get_logger
 from tidelog.net.grpc_channels import KEEPALIVE
 from tidelog.net.grpc_connections import (
     connections_at,
@@ -31,7 +31,7 @@ from tidelog.net.listeners import Listener, PortTakenError
 from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 # Maximum size of a request; gRPC checks it before it allocates the message.
 RECEIVE_BYTES_MAX = 16 * 1024 * 1024

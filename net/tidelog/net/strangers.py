@@ -7,16 +7,15 @@ number of log lines is bounded, too.
 
 from __future__ import annotations
 
-import structlog
-
 from tidelog.core.errors import InconsistentClusterIdError, KafkaError
+from tidelog.core.logs import get_logger
 
 STRANGERS_MAX = 100
 """Maximum number of other clusters logged by id; beyond it one line says that there are more."""
 SHOWN_MAX = 100
 """Characters of another node's cluster id that are shown."""
 
-logger = structlog.get_logger(__name__)
+logger = get_logger(__name__)
 
 
 class Strangers:

@@ -11,8 +11,7 @@ import asyncio
 import errno
 import socket
 
-import structlog
-
+from tidelog.core.logs import get_logger
 from tidelog.net.byte_streams import Accept, Receiver
 from tidelog.net.listeners import Listener, PortTakenError
 from tidelog.net.peer_names import peer_name, plain_host
@@ -28,7 +27,7 @@ ACCEPT_PAUSE_S = 1.0
 """Pause when the process has no descriptors or memory for another connection."""
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class TcpServer:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 
-import structlog
-
 from tidelog.core.env import Clock
+from tidelog.core.logs import get_logger
 
 BEAT_S = 0.025
 RECENT_S = 60.0
 LOGGED_S_MIN = 1.0
 """Minimum length of a stall that is logged."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class LoopStalls:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import structlog
 from structlog.typing import Processor
 
 from tidelog.core.errors import TidelogError
+from tidelog.core.logs import get_logger
 from tidelog.core.output_file import OutputFile
 from tidelog.core.system import (
     SystemClock,
@@ -56,7 +56,7 @@ HEALTH_INTERVAL_S = 0.25
 CALLS_END_S = 1.0
 """Maximum wait at a stop for calls whose connections are closed; they end in milliseconds."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def _alone(_node: Node) -> AbstractAsyncContextManager[None]:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 
-import structlog
-
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.epoch import ControllerEpoch
@@ -22,6 +20,7 @@ from tidelog.broker.controller_link.unreachable_reports import UnreachableReport
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
+from tidelog.core.logs import get_logger
 from tidelog.core.metric_family import MetricFamily
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
@@ -65,7 +64,7 @@ SETTLE_TIMEOUT_MS = 5000
 VERSION = version("tidelog")
 # A first start names no loss: its disk is new.
 _DISKS = {StartLoss.NOTHING: "kept", StartLoss.UNFLUSHED: "unflushed", StartLoss.EVERYTHING: "new"}
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Node:

@@ -16,10 +16,9 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-import structlog
-
 from tidelog.core.env import Disk, Random
 from tidelog.core.errors import DiskFullError, StorageError
+from tidelog.core.logs import get_logger
 from tidelog.log.checkpoints import NO_LIFE
 from tidelog.log.log_folder import ONLY_LIFE, Life
 from tidelog.node.slot_file import read_slots, write_slots
@@ -31,7 +30,7 @@ _LIFE_END = 2**53
 _UNKNOWN_LIFE = -1
 _WORST_LAST: tuple[StartLoss, ...] = (NOTHING, UNFLUSHED, EVERYTHING)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Start(NamedTuple):

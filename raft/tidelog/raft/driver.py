@@ -12,11 +12,10 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable
 
-import structlog
-
 from tidelog.core.background import CLOSE_MS_MAX, wait_for_end
 from tidelog.core.env import Clock
 from tidelog.core.errors import invariant
+from tidelog.core.logs import get_logger
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine, Leadership, Ready
@@ -34,7 +33,7 @@ from tidelog.raft.syncing import Syncing
 from tidelog.raft.transport import RaftTransport
 from tidelog.v1 import raft_pb2
 
-logger = structlog.get_logger(__name__)
+logger = get_logger(__name__)
 
 SHORTEST_WAIT_S = 0.001
 """Minimum wait, so that rounding does not start a step before its deadline."""

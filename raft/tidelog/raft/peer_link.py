@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-import structlog
-
 from tidelog.core.errors import CallFailedError, UnreachableError
+from tidelog.core.logs import get_logger
 from tidelog.net.transport import Connect, Stream
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.hello import hello_of
@@ -20,7 +19,7 @@ from tidelog.raft.transport import RaftReceiver
 from tidelog.v1.methods import RAFT_EXCHANGE
 from tidelog.v1.raft_pb2 import RaftExchangeEnd, RaftMessage
 
-logger = structlog.get_logger(__name__)
+logger = get_logger(__name__)
 
 Exchange = Stream[RaftMessage, RaftExchangeEnd]
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-import structlog
-
 from tidelog.core.env import Disk, File, make_directory_durably
 from tidelog.core.errors import DiskFullError, StorageError, invariant
+from tidelog.core.logs import get_logger
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import (
     SnapshotKind,
@@ -25,7 +24,7 @@ from tidelog.raft.snapshot_file import (
 from tidelog.raft.wal_file import discard, publish, refusal
 from tidelog.raft.wal_frames import SECTOR_BYTES, DamagedFileError, is_whole_sector
 
-logger = structlog.get_logger(__name__)
+logger = get_logger(__name__)
 
 SNAPSHOT_BYTES_MAX = 1 << 30
 """Maximum size of a snapshot that `receive` accepts."""

@@ -11,15 +11,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-import structlog
-
 from tidelog.core.errors import DiskFullError
+from tidelog.core.logs import get_logger
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.replicated_log import StateMachine
 from tidelog.raft.storage import Storage
 
-logger = structlog.get_logger(__name__)
+logger = get_logger(__name__)
 
 RETRY_S = 30.0
 

@@ -12,10 +12,9 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-import structlog
-
 from tidelog.core.background import cancel_tasks
 from tidelog.core.errors import InvalidRequestError
+from tidelog.core.logs import get_logger
 from tidelog.net.strangers import Strangers
 from tidelog.net.transport import Connect
 from tidelog.raft.config import RaftConfig
@@ -25,7 +24,7 @@ from tidelog.raft.transport import RaftReceiver
 from tidelog.raft.well_formed import fault
 from tidelog.v1 import raft_pb2
 
-logger = structlog.get_logger(__name__)
+logger = get_logger(__name__)
 
 
 class RaftStreamTransport:

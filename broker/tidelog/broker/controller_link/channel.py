@@ -10,11 +10,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-import structlog
-
 from tidelog.broker.controller_link.epoch import ControllerEpoch, StaleControllerError
 from tidelog.core.env import Clock
 from tidelog.core.errors import CallFailedError, KafkaError, TidelogError, UnreachableError
+from tidelog.core.logs import get_logger
 from tidelog.metadata.attempts import LATE_CODES
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.peers import Peers
@@ -26,7 +25,7 @@ RETRY_BACKOFF_MS = 50
 # Error codes after which the attempt was not processed and never will be.
 _ASK_AGAIN = frozenset({common_pb2.NOT_CONTROLLER, *LATE_CODES})
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Answer(Protocol):

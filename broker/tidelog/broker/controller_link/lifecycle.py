@@ -9,14 +9,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import structlog
-
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.core.background import Background
 from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError, code_name
 from tidelog.core.journal import Event, Kind
+from tidelog.core.logs import get_logger
 from tidelog.metadata.endpoints import endpoints_of
 from tidelog.net.listeners import Listener
 from tidelog.v1 import common_pb2
@@ -39,7 +38,7 @@ CONTROLLED_SHUTDOWN_POLL_MS = 50
 # Errors that require a new registration.
 _REGISTER_AGAIN = frozenset({common_pb2.STALE_BROKER_EPOCH, common_pb2.BROKER_ID_NOT_REGISTERED})
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

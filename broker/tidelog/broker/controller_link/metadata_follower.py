@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
-import structlog
-
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.epoch import StaleControllerError
 from tidelog.core.background import Background
@@ -21,6 +19,7 @@ from tidelog.core.errors import (
     KafkaError,
     UnreachableError,
 )
+from tidelog.core.logs import get_logger
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader
@@ -40,7 +39,7 @@ RECORDS_PER_SLICE = 100
 # Errors after which another source is tried.
 _LOST = (UnreachableError, CallFailedError, KafkaError, StaleControllerError, TimeoutError)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class MetadataFollower:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-import structlog
-
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.partition_queue import Key, PartitionQueue
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError
+from tidelog.core.logs import get_logger
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import ReportReplicaStateRequest, ReportReplicaStateResponse
@@ -25,7 +24,7 @@ ReportReplicaState = Callable[[ReportReplicaStateRequest], Awaitable[ReportRepli
 # Errors after which there is nothing to report anymore.
 _GONE = frozenset({common_pb2.UNKNOWN_TOPIC_ID, common_pb2.UNKNOWN_TOPIC_OR_PARTITION})
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class ReplicaState(NamedTuple):

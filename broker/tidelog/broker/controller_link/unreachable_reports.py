@@ -11,11 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import structlog
-
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.core.background import Background
 from tidelog.core.errors import TidelogError
+from tidelog.core.logs import get_logger
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1.controller_pb2 import ReportUnreachableBrokerRequest
 from tidelog.v1.methods import REPORT_UNREACHABLE_BROKER
@@ -25,7 +24,7 @@ GRACE_S = 0.03
 # Pause before a report is repeated after a refusal or another broken connection.
 REPEAT_S = 0.05
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class UnreachableReports:

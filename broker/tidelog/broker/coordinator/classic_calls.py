@@ -14,8 +14,6 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-import structlog
-
 from tidelog.broker.coordinator.classic_member import member_id_of
 from tidelog.broker.coordinator.classic_messages import (
     Answer,
@@ -42,8 +40,9 @@ from tidelog.core.errors import (
     NotCoordinatorError,
     TidelogError,
 )
+from tidelog.core.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 GROUPS_PER_TURN = 20
 """Groups that are looked at before other work has the loop."""

@@ -11,8 +11,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import TypeAlias
 
-import structlog
-
 from tidelog.broker.coordinator.assignors.validated import InvalidAssignmentError
 from tidelog.broker.coordinator.classic_calls import CommitWait
 from tidelog.broker.coordinator.consumer_heartbeats import HeartbeatDecision
@@ -24,13 +22,14 @@ from tidelog.broker.coordinator.runtime import Hosted
 from tidelog.core.background import Background
 from tidelog.core.env import Clock
 from tidelog.core.errors import TidelogError
+from tidelog.core.logs import get_logger
 
 REST_PER_MEMBER_MS = 0.5
 """Time between two assignments of a group, for each of its members."""
 STEPS_PER_SLICE = 50
 """Steps of members to their targets that share an append."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 HostedGroups: TypeAlias = Hosted[GroupShard]
 

@@ -12,8 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-import structlog
-
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.catch_up import CatchUp
 from tidelog.broker.coordinator.classic_calls import ClassicCalls
@@ -60,8 +58,9 @@ from tidelog.core.errors import (
     UnknownMemberIdError,
 )
 from tidelog.core.internal_topics import OFFSETS_TOPIC
+from tidelog.core.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 TICK_S = 0.25
 """Interval of looks at sessions and topics."""

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
-import structlog
-
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.image_topics import ImageTopics
 from tidelog.broker.coordinator.lag_plan import (
@@ -30,10 +28,11 @@ from tidelog.broker.coordinator.lag_plan import (
 from tidelog.broker.coordinator.runtime import Hosted, Status
 from tidelog.core.env import Clock
 from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.logs import get_logger
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 ROWS_MAX = 5_000
 """Committed offsets whose lag is looked up; further ones are counted."""

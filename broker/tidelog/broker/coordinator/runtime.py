@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-import structlog
-
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.record_batches import encode_batches
 from tidelog.broker.coordinator.slice_replay import Shard, replay_slice
@@ -46,8 +44,9 @@ from tidelog.core.errors import (
     ThrottlingQuotaExceededError,
     TidelogError,
 )
+from tidelog.core.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 OF_PRODUCERS = (InvalidProducerEpochError, InvalidRecordError)
 """Refusals of a producer, of whose transaction the log knows more."""

@@ -10,10 +10,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
-import structlog
-
 from tidelog.broker.kafka.connection import Connection, ConnectionRules, Request
 from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.logs import get_logger
 from tidelog.net.byte_streams import Buffer, ByteStream
 from tidelog.net.call import Call
 from tidelog.net.client_ids import UNNAMED, is_client_id
@@ -27,7 +26,7 @@ Raises `ConnectionClosedError` to close the connection instead. It gives the req
 abandoned then, and at the server's stop.
 """
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class ConnectionClosedError(TidelogError):

@@ -11,8 +11,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import structlog
-
 from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.kafka.connection import ConnectionRules, Request
 from tidelog.broker.kafka.frame_reader import READ_BYTES
@@ -21,6 +19,7 @@ from tidelog.broker.kafka.request_budget import RequestBudget
 from tidelog.broker.kafka.request_header import ApiForms, Refusal
 from tidelog.broker.kafka.traffic import KafkaTraffic
 from tidelog.core.background import cancel_tasks
+from tidelog.core.logs import get_logger
 from tidelog.net.byte_streams import Accept, ByteStream
 from tidelog.net.listeners import Listener
 
@@ -31,7 +30,7 @@ SILENCE_MS_MAX = 10_000
 PROGRESS_BYTES_MIN = 64 << 10
 """Minimum bytes of a begun request to send within the time for it: a slower client has stopped."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

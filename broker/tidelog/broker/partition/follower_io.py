@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 
-import structlog
-
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.replica.effects import AppendFetched, BackOff
 from tidelog.broker.replica.events import EpochEnd, FetchAnswered, FetchedAppended
@@ -19,6 +17,7 @@ from tidelog.core.errors import (
     EpochContradictionError,
     StorageError,
 )
+from tidelog.core.logs import get_logger
 from tidelog.records.batch import parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
@@ -26,7 +25,7 @@ from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 CONTRADICTIONS_MAX = 20
 """Consecutive answers in contradiction to this log after which it is considered damaged."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def next_fetch(partition: Partition, *, max_bytes: int) -> FetchPartition | None:

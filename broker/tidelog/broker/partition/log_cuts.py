@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import structlog
-
 from tidelog.broker.partition.replica_stats import ReplicaStats
+from tidelog.core.logs import get_logger
 from tidelog.log.partition_log import PartitionLog
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Cut(NamedTuple):

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-import structlog
-
 from tidelog.core.env import Clock, Disk
 from tidelog.core.errors import InconsistentTopicIdError, StorageError
+from tidelog.core.logs import get_logger
 from tidelog.log.config import LogConfig
 from tidelog.log.log_folder import ONLY_LIFE, owner_of
 from tidelog.log.partition_log import PartitionLog, delete_log
@@ -26,7 +25,7 @@ SPACE_BYTES_MIN = 1 << 20
 _PROBE = ".space"
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class LogDirectory:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-import structlog
-
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.background import Background
 from tidelog.core.config_types import MAX_I64
 from tidelog.core.env import Clock
+from tidelog.core.logs import get_logger
 from tidelog.log.cleaner import LogCleaner
 from tidelog.log.partition_log import PartitionLog
 
@@ -29,7 +28,7 @@ ALL_TOUCHED_MS = 60_000
 SCRUB_CHUNK_BYTES = 256 << 10
 SCRUB_PAUSE_MS_MIN = 1_000
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class LogUpkeep:

@@ -11,8 +11,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
-import structlog
-
 from tidelog.broker.partition import log_cuts
 from tidelog.broker.partition.log_at_work import LogAtWork, may_work_again
 from tidelog.broker.partition.partition_listener import (
@@ -65,6 +63,7 @@ from tidelog.core.errors import (
 )
 from tidelog.core.journal import Event as JournalEvent
 from tidelog.core.journal import Kind
+from tidelog.core.logs import get_logger
 from tidelog.core.wire_errors import error_message
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import Damage, PartitionLog
@@ -76,7 +75,7 @@ T = TypeVar("T")
 _CHANGE_NO_LOG = (Ticked, ProduceRequested, FetchRequested, FetchAnswered)
 """Events after which the log is unchanged, unless an effect or a later event says otherwise."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class PartitionHost(Protocol):

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-import structlog
-
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.broker.partition.partition_queue import PartitionQueue
@@ -18,12 +16,13 @@ from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica.events import IsrAnswered
 from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError
+from tidelog.core.logs import get_logger
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
 
 AlterPartition = Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class IsrProposals:

@@ -18,8 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-import structlog
-
 from tidelog.broker.partition import follower_io as following
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
@@ -33,6 +31,7 @@ from tidelog.core.errors import (
     UnreachableError,
     is_broken_connection,
 )
+from tidelog.core.logs import get_logger
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.transport import Stream
 from tidelog.v1.data_pb2 import (
@@ -43,7 +42,7 @@ from tidelog.v1.data_pb2 import (
 )
 from tidelog.v1.methods import FETCH_STREAM
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 REQUESTS_MAX = 2
 """Maximum requests in flight."""

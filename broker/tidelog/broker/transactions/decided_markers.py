@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-import structlog
-
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.runtime import Hosted
@@ -22,8 +20,9 @@ from tidelog.broker.transactions.transaction import PREPARED
 from tidelog.broker.transactions.transaction_shard import Attempt, TransactionShard
 from tidelog.core.background import Background
 from tidelog.core.errors import TidelogError
+from tidelog.core.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 HostedTransactions: TypeAlias = Hosted[TransactionShard]
 

@@ -13,8 +13,6 @@ from enum import Enum, auto
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-import structlog
-
 from tidelog.broker.partition_adder import TransactionPartition
 from tidelog.broker.transactions.transaction_shard import Attempt
 from tidelog.core.background import Background
@@ -23,8 +21,9 @@ from tidelog.core.errors import (
     TidelogError,
     TransactionCoordinatorFencedError,
 )
+from tidelog.core.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 MARKERS_PER_REQUEST = 1_000
 BACKOFF_S_MIN = 0.02

@@ -11,8 +11,6 @@ import heapq
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-import structlog
-
 from tidelog.broker.coordinator.coordinator_records import (
     CoordinatorRecord,
     proof_of_leadership,
@@ -42,8 +40,9 @@ from tidelog.core.errors import (
 )
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
 from tidelog.core.journal import Event
+from tidelog.core.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 TICK_S = 0.25
 """Interval of looks at time-outs."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-import structlog
-
 from tidelog.core.errors import KafkaError
+from tidelog.core.logs import get_logger
 from tidelog.net.strangers import Strangers
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.hello import check_cluster, check_hello, hello_of
@@ -20,7 +19,7 @@ from tidelog.raft.well_formed import fault
 from tidelog.simulation.engine.network import Connection, Host, SimNetwork
 from tidelog.v1.raft_pb2 import RaftMessage
 
-logger = structlog.get_logger(__name__)
+logger = get_logger(__name__)
 
 CONNECT_TIMEOUT_S = 1.0
 RECONNECT_INTERVAL_S = 0.1
