@@ -108,7 +108,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 # R4: who may build these parts. All others get them handed in.
 _ROOT_OF_A_NODE = ("node/tidelog/node/server.py", "node/tidelog/node/quorum.py")
 _ENTRY_POINTS = (
-    *("node/tidelog/node/process.py", "client/*", "cli/*", "spark/*", "chaos/*", "simulation/*"),
+    *("node/tidelog/node/process.py", "node/tidelog/node/served_node.py", "client/*", "cli/*"),
+    *("spark/*", "chaos/*", "simulation/*", "testing/*"),
     *("benchmarks/*", "demo/*", "node/tidelog/node/local_cluster/*"),
     "core/tidelog/core/system.py",
 )
@@ -118,7 +119,7 @@ BUILDERS: dict[str, tuple[str, ...]] = {
     "build_replicated_log": (*_ROOT_OF_A_NODE, "simulation/*"),
     "MetadataFollower": _ROOT_OF_A_NODE,
     "Lifecycle": _ROOT_OF_A_NODE,
-    "build_node": ("node/tidelog/node/process.py", "simulation/*"),
+    "build_node": ("node/tidelog/node/served_node.py", "simulation/*"),
     "SystemClock": _ENTRY_POINTS,
     "SystemDisk": _ENTRY_POINTS,
     "SystemRandom": _ENTRY_POINTS,

@@ -2,6 +2,7 @@
 
     __main__, process   `python -m tidelog.node --config FILE`: from the configuration to the end
     config, config_text the configuration: every key with type, default, range and doc
+    served_node         a node with its listeners, in any process
     server              the composition root: builds the object graph out of ports. Begin here
     handlers/           the handlers of all gRPC services
     kafka, kafka_apis/  Kafka's protocol: which of its APIs are served, and their handlers

@@ -1,7 +1,7 @@
 """The process of a node: from its configuration to its end.
 
 Owns the order in which listeners, node and logging start and stop, and the process's last message
-on a fatal error. `server.py` composes the node itself.
+on a fatal error. `served_node` has the node with its listeners, `server` composes the node itself.
 """
 
 from __future__ import annotations
@@ -23,35 +23,21 @@ from tidelog.core.output_file import OutputFile
 from tidelog.core.system import (
     SystemClock,
     SystemDisk,
-    SystemRandom,
-    boot_id,
     end_process,
     environment,
     lock_directory,
-    process_id,
     raise_open_files_limit,
 )
-from tidelog.core.workers import ThreadWorkers
 from tidelog.net.grpc_server import GrpcServer
-from tidelog.net.grpc_streams import connect
 from tidelog.net.grpc_transport import GrpcTransport
-from tidelog.net.listeners import grpc_listeners, kafka_listeners
-from tidelog.net.peers import OwnPeers, Peers
-from tidelog.net.strangers import Strangers
-from tidelog.net.tcp_server import TcpServer
-from tidelog.net.transport import Transport
+from tidelog.net.peers import OwnPeers
 from tidelog.node.config import NodeConfig, parse_config
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.garbage import GarbageCollection
-from tidelog.node.http import HttpServer
-from tidelog.node.http_produce.posts import RecordPosts, producer_for
-from tidelog.node.metrics import registry_for
 from tidelog.node.node_log import NodeLog
-from tidelog.node.ports import Ports
-from tidelog.node.server import Node, build_node
-from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
+from tidelog.node.served_node import Outside, ServedNode
+from tidelog.node.server import Node
 
-STOP_GRACE_S = 0.5
 HEALTH_INTERVAL_S = 0.25
 CALLS_END_S = 1.0
 """Maximum wait at a stop for calls whose connections are closed; they end in milliseconds."""
@@ -144,66 +130,16 @@ async def _wait_for_calls() -> None:
 
 
 async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings) -> None:
-    strangers = Strangers()
-    transport = _raft_transport(config, surroundings.raft_voters, strangers)
-    node = _build(config, disk, surroundings.peers, transport, strangers)
-    if transport is not None:
-        node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
-    server = GrpcServer(
-        listeners=grpc_listeners(config.listeners),
-        services=node.services,
-        on_fatal=_end_at_once,
-        max_idle_ms=config.connections_max_idle_ms,
-        unread=node.unread,
-        unfinished=node.unfinished,
-    )
-    kafka = _kafka_listeners(config, node)
-    posts = _record_posts(config, surroundings.peers)
-    http = _http_server(config, node, posts)
-    await server.start()
-    for listener in kafka:
-        await listener.start()
-    if http is not None:
-        await http.start()
-    async with surroundings.beside(node):
-        await _or_end(node.start())
+    outside = Outside(disk, surroundings.peers, surroundings.raft_voters, _end_at_once)
+    served = ServedNode(config, outside)
+    await served.listen()
+    async with surroundings.beside(served.node):
+        await _or_end(served.node.start())
         log.info("started", node_id=config.node_id, address=config.address)
-        await _until_signalled(node, server)
-        await server.set_healthy(healthy=False)
-        if posts is not None:
-            await posts.close()
-        await node.stop()
-    for listener in kafka:
-        listener.stop()
-    if node.kafka is not None:
-        await node.kafka.stop(grace_s=STOP_GRACE_S)
-    await server.stop(grace_s=STOP_GRACE_S)
-    if http is not None:
-        await http.stop()
-    await surroundings.peers.close()
+        await _until_signalled(served.node, served.server)
+        await served.stop_node()
+    await served.close()
     log.info("stopped", node_id=config.node_id)
-
-
-def _build(
-    config: NodeConfig,
-    disk: SystemDisk,
-    peers: Peers,
-    transport: RaftStreamTransport | None,
-    strangers: Strangers,
-) -> Node:
-    ports = Ports(
-        clock=SystemClock(),
-        disk=disk,
-        random=SystemRandom(),
-        peers=peers,
-        raft_transport=transport,
-        on_fatal=_end_at_once,
-        process_id=process_id(),
-        workers=ThreadWorkers(config.replica.inspection_threads),
-        boot_id=boot_id(),
-        strangers=strangers,
-    )
-    return build_node(config, ports)
 
 
 async def _or_end(start: Coroutine[Any, Any, None]) -> None:
@@ -212,48 +148,6 @@ async def _or_end(start: Coroutine[Any, Any, None]) -> None:
     except (TidelogError, OSError) as error:
         # Peers may be connected already, and no orderly end is needed: one line suffices.
         _end_at_once(error, how="error")
-
-
-def _raft_transport(
-    config: NodeConfig, voters: Mapping[int, str], strangers: Strangers
-) -> RaftStreamTransport | None:
-    if not config.is_controller:
-        return None
-    return RaftStreamTransport(
-        node_id=config.node_id,
-        voters=voters,
-        connect=connect,
-        config=config.raft,
-        strangers=strangers,
-    )
-
-
-def _record_posts(config: NodeConfig, transport: Transport) -> RecordPosts | None:
-    if not config.http_produce.is_enabled:
-        return None
-    producer = producer_for(config.http_produce, config.address, transport)
-    return RecordPosts(producer, config.http_produce)
-
-
-def _kafka_listeners(config: NodeConfig, node: Node) -> list[TcpServer]:
-    kafka = node.kafka
-    if kafka is None:
-        return []
-    return [TcpServer(one, kafka.acceptor(one)) for one in kafka_listeners(config.listeners)]
-
-
-def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> HttpServer | None:
-    if config.http_port is None:
-        return None
-    return HttpServer(
-        host=grpc_listeners(config.listeners)[0].bind.rpartition(":")[0],
-        port=config.http_port,
-        registry=registry_for(node.stats, node.client_stats),
-        is_ready=node.is_ready,
-        max_idle_ms=config.connections_max_idle_ms,
-        posts=posts,
-        families=node.families,
-    )
 
 
 async def _until_signalled(node: Node, server: GrpcServer) -> None:
