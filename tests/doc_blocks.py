@@ -38,6 +38,7 @@ WHOLE_PAGES = {
     "docs/TOUR.md": "tests/integration/test_tour.py runs all of it",
     "docs/ARCHITECTURE.md": "pictures",
     "docs/KAFKA.md": "tests of tests/kafka and tests/spark run all of it, where the clients are",
+    "docs/TESTING.md": "tests/testing/test_testing_page.py runs all of it",
     "docs/PROTOCOL.md": "tests/integration/test_protocol_page.py runs all of it",
 }
 ON_A_CLUSTER = {

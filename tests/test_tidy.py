@@ -45,6 +45,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "spark": _FLOOR | {"client"},
     "benchmarks": _NODE | {"client"},
     "demo": _FLOOR | {"client", "spark"},
+    "testing": _NODE | {"client", "history", "chaos", "simulation"},
     "cli": _NODE | {"client", "history", "chaos", "simulation", "spark", "benchmarks", "demo"},
 }
 # What a folder may import instead of what its package may.
@@ -71,7 +72,7 @@ IMPURE = frozenset(
 )
 
 # First pages that export names; all others are prose alone.
-PUBLIC_PAGES = ("client/*", "spark/*", "raft/tidelog/raft/pysyncobj/__init__.py")
+PUBLIC_PAGES = ("client/*", "spark/*", "testing/*", "raft/tidelog/raft/pysyncobj/__init__.py")
 
 # R3: a library lives in few files (product code only).
 _SYSTEM = (

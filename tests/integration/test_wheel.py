@@ -102,6 +102,27 @@ def server(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _environment(tmp_path_factory.mktemp("server"), wheel, "server")
 
 
+def test_a_test_of_the_wheel_has_a_cluster(wheel: Path, tmp_path: Path) -> None:
+    """The extra `testing`, with nothing of the checkout."""
+    python = _environment(tmp_path, wheel, "testing") / "python"
+    code = """
+from tidelog.client.sync import Producer
+
+def test_orders(tidelog_cluster, tidelog_topic):
+    with Producer(tidelog_cluster.bootstrap) as producer:
+        assert producer.send(tidelog_topic, value=b"x", partition=0).offset == 0
+"""
+    (tmp_path / "test_orders.py").write_text(code)
+    done = _run(python, "-m", "pytest", "-q", "test_orders.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_cluster_without_its_extra_says_what_to_install(client: Path, tmp_path: Path) -> None:
+    code = "from tidelog.testing import LocalCluster"
+    done = _run(client / "python", "-c", code, cwd=tmp_path)
+    assert "nodes need more than a client, pip install 'tidelog[testing]'" in done.stderr
+
+
 def test_the_wheel_holds_our_packages_and_nothing_beside_them(wheel: Path) -> None:
     names = [name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name]
     assert {name.partition("/")[0] for name in names} == {"tidelog", "pyspark_tidelog"}

@@ -144,6 +144,15 @@ class LoopThread:
         finally:
             future.cancel()  # does nothing to one that is done
 
+    def submit(self, coroutine: Coroutine[Any, Any, Item]) -> Future[Item]:
+        """Run the coroutine, and return a future of its outcome; cancelling that cancels it.
+
+        Raises ClientClosedError after `close`, and CallerError.
+        """
+        future: Future[Item] = Future()
+        self._accept(coroutine, future)
+        return future
+
     def iterate(self, items: AsyncIterator[Item]) -> Iterator[Item]:
         """Yield the items of an asynchronous iterator; close a generator at the end."""
 

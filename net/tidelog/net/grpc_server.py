@@ -45,6 +45,7 @@ gRPC's defaults, 1,000 and 3,000, would hit callers of a node that was paused fo
 HANDSHAKE_MS_MAX = 10_000
 """Maximum time until a new connection has completed the HTTP/2 handshake."""
 MAX_IDLE_MS = 600_000
+HANG_UP_S_MAX = 1.0
 LOOK_S = 0.25
 """Interval of checks for connections that hold too much."""
 LOOKS_PER_TIMEOUT = 4
@@ -122,6 +123,18 @@ class GrpcServer:
         if self._hanging_up is not None:
             self._hanging_up.cancel()
         await asyncio.gather(*(server.stop(grace_s) for server in self._servers.values()))
+
+    async def hang_up(self) -> None:
+        """Break every connection at once, as the end of a process does, and stop.
+
+        Calls whose connection is gone end by themselves; `HANG_UP_S_MAX` bounds the wait for them.
+        """
+        stopping = asyncio.gather(self.stop(grace_s=HANG_UP_S_MAX))
+        await asyncio.sleep(0)  # no listener any more
+        async with connections_at(self._ports) as connections:
+            for one in connections.values():
+                one.hang_up()
+        await stopping
 
     def _add_services(
         self, server: grpc.aio.Server, edge: Edge, services: Mapping[str, object]

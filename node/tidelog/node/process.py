@@ -28,7 +28,6 @@ from tidelog.core.system import (
     lock_directory,
     raise_open_files_limit,
 )
-from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.peers import OwnPeers
 from tidelog.node.config import NodeConfig, parse_config
@@ -38,7 +37,6 @@ from tidelog.node.node_log import NodeLog
 from tidelog.node.served_node import Outside, ServedNode
 from tidelog.node.server import Node
 
-HEALTH_INTERVAL_S = 0.25
 CALLS_END_S = 1.0
 """Maximum wait at a stop for calls whose connections are closed; they end in milliseconds."""
 
@@ -136,7 +134,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
     async with surroundings.beside(served.node):
         await _or_end(served.node.start())
         log.info("started", node_id=config.node_id, address=config.address)
-        await _until_signalled(served.node, served.server)
+        await _until_signalled(served)
         await served.stop_node()
     await served.close()
     log.info("stopped", node_id=config.node_id)
@@ -150,19 +148,12 @@ async def _or_end(start: Coroutine[Any, Any, None]) -> None:
         _end_at_once(error, how="error")
 
 
-async def _until_signalled(node: Node, server: GrpcServer) -> None:
+async def _until_signalled(served: ServedNode) -> None:
     is_signalled = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, is_signalled.set)
-    was_ready: bool | None = None
-    while not is_signalled.is_set():
-        if was_ready != (was_ready := node.is_ready()):
-            await server.set_healthy(healthy=was_ready)
-        try:
-            await asyncio.wait_for(is_signalled.wait(), HEALTH_INTERVAL_S)
-        except TimeoutError:
-            continue
+    await served.keep_health(is_signalled)
 
 
 def _end_at_once(error: BaseException, *, how: str = "fatal") -> None:

@@ -5,6 +5,7 @@ Owns no signal, no logging and no process: `process` has those for a process of 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ from tidelog.node.server import Node, build_node
 from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
 
 STOP_GRACE_S = 0.5
+HEALTH_INTERVAL_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,17 @@ class ServedNode:
         if self._http is not None:
             await self._http.start()
 
+    async def keep_health(self, ended: asyncio.Event) -> None:
+        """Keep gRPC's health service in step with the node's readiness, until `ended`."""
+        was_ready: bool | None = None
+        while not ended.is_set():
+            if was_ready != (was_ready := self.node.is_ready()):
+                await self.server.set_healthy(healthy=was_ready)
+            try:
+                await asyncio.wait_for(ended.wait(), HEALTH_INTERVAL_S)
+            except TimeoutError:
+                continue
+
     async def stop_node(self) -> None:
         """Hand over what it leads, and close its logs; its listeners still answer."""
         await self.server.set_healthy(healthy=False)
@@ -84,18 +97,23 @@ class ServedNode:
 
     async def close(self) -> None:
         """Close every listener and every connection; running calls have `STOP_GRACE_S`."""
-        await self._close(STOP_GRACE_S)
+        await self._close_kafka(STOP_GRACE_S)
+        await self.server.stop(grace_s=STOP_GRACE_S)
+        await self._close_rest()
 
     async def hang_up(self) -> None:
-        """Close every listener and connection at once; nothing of the node is stopped in order."""
-        await self._close(0.0)
+        """Break every connection at once; nothing of the node is stopped in order."""
+        await self._close_kafka(0.0)
+        await self.server.hang_up()
+        await self._close_rest()
 
-    async def _close(self, grace_s: float) -> None:
+    async def _close_kafka(self, grace_s: float) -> None:
         for listener in self._kafka:
             listener.stop()
         if self.node.kafka is not None:
             await self.node.kafka.stop(grace_s=grace_s)
-        await self.server.stop(grace_s=grace_s)
+
+    async def _close_rest(self) -> None:
         if self._http is not None:
             await self._http.stop()
         await self._peers.close()

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,8 +72,11 @@ def require_node_packages() -> None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-def start(plan: NodePlan) -> Started:
-    """Start the node in the background, independent of this command and of the terminal."""
+def start(plan: NodePlan, environment: Mapping[str, str] | None = None) -> Started:
+    """Start the node in the background, independent of this command and of the terminal.
+
+    Its environment is this process's, and `environment`.
+    """
     require_node_packages()
     files = ["--config", str(plan.config_path), "--log", str(plan.log_path)]
     command = [sys.executable, "-m", "tidelog.node", *files]
@@ -85,7 +88,7 @@ def start(plan: NodePlan) -> Started:
             stdout=log,
             stderr=log,
             cwd=plan.folder,
-            env={**ALLOCATOR, **os.environ},
+            env={**ALLOCATOR, **os.environ, **(environment or {})},
             start_new_session=True,
         )
     write_private(plan.pid_path, f"{process.pid}\n")

@@ -1,0 +1,127 @@
+"""Pytest's fixtures of clusters, in pytest runs of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.process
+
+PYTEST_INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+ORDERS = """
+import asyncio
+
+import pytest
+
+from tidelog.client import Producer
+from tidelog.client.sync import Producer as SyncProducer
+
+
+@pytest.mark.parametrize("number", [1, 2])
+async def test_coroutine(tidelog_cluster, tidelog_topic, number):
+    async with Producer(tidelog_cluster.bootstrap) as producer:
+        assert (await producer.send(tidelog_topic, value=b"x", partition=0)).offset == 0
+
+
+class TestPlain:
+    def test_function(self, tidelog_cluster, tidelog_topic):
+        with SyncProducer(tidelog_cluster.bootstrap) as producer:
+            assert producer.send(tidelog_topic, value=b"x", partition=0).offset == 0
+
+
+def test_fresh(tidelog_cluster, tidelog_fresh_cluster):
+    tidelog_fresh_cluster.kill(2)
+    assert tidelog_cluster.bootstrap != tidelog_fresh_cluster.bootstrap
+"""
+
+PROCESSES = """
+def test_processes(tidelog_processes):
+    tidelog_processes.pause(2)
+    tidelog_processes.resume(2)
+"""
+
+FAILING = """
+from tidelog.core.errors import StorageError
+
+
+def test_of_the_user(tidelog_fresh_cluster):
+    tidelog_fresh_cluster.create_topic("t")
+    assert False, "the user's own"
+
+
+def test_of_a_node(tidelog_fresh_cluster):
+    nodes = tidelog_fresh_cluster._nodes.nodes
+
+    async def fail():
+        nodes[2]._life._on_fatal(StorageError("the disk is gone"))
+
+    tidelog_fresh_cluster._run(fail())
+"""
+
+
+def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_orders.py").write_text(text, encoding="utf-8")
+    (folder / "pytest.ini").write_text(PYTEST_INI, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if "PYTEST" not in name},
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--asyncio-mode=auto",),
+        ("--asyncio-mode=auto", "-n", "2"),
+        ("--asyncio-mode=auto", "--strict-markers", "--strict-config", "-W", "error"),
+    ],
+)
+def test_tests_of_each_kind_have_clusters(tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = run_pytest(tmp_path, ORDERS, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 passed" in done.stdout
+
+
+def test_a_test_has_processes(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, PROCESSES)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_failure_shows_the_nodes_logs_and_a_nodes_failure_fails_the_test(
+    tmp_path: Path,
+) -> None:
+    done = run_pytest(tmp_path, FAILING, f"--basetemp={tmp_path / 'base'}")
+    assert done.returncode == 1
+    assert "2 failed" in done.stdout
+    assert "log of tidelog node 3" in done.stdout
+    assert "the user's own" in done.stdout
+    assert "LocalClusterError: node 2 failed: the disk is gone" in done.stdout
+
+
+def test_the_plugin_is_left_out_on_demand(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, ORDERS, "-p", "no:tidelog", "--asyncio-mode=auto")
+    assert done.returncode == 1
+    assert "fixture 'tidelog_cluster' not found" in done.stdout
+
+
+def test_the_plugin_imports_nothing_of_tidelog_before_it_is_used(tmp_path: Path) -> None:
+    text = """
+import sys
+
+
+def test_imports(pytestconfig):
+    assert pytestconfig.pluginmanager.has_plugin("tidelog")
+    found = {name for name in sys.modules if name.startswith("tidelog.")}
+    assert found == {"tidelog.testing", "tidelog.testing.plugin"}
+    assert "grpc" not in sys.modules
+"""
+    done = run_pytest(tmp_path, text)
+    assert done.returncode == 0, done.stdout
