@@ -60,7 +60,7 @@ def test_what_was_acknowledged_outlives_the_end_of_any_node(cluster: LocalCluste
         cluster.wait_until_in_sync()
     values = [b"%s %d" % (when, number) for number in range(3) for when in (b"before", b"after")]
     assert stored(cluster, "t", 6) == values
-    assert "leading" in cluster.logs(1)
+    assert all("event=started" in cluster.logs(node_id) for node_id in cluster.node_ids)
 
 
 async def test_a_cluster_beside_the_loop_of_a_test(tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_taken_ports_are_chosen_again(
     def first_the_taken_ones(count: int) -> list[int]:
         nonlocal calls
         calls += 1
-        return (taken * 2)[:count] if calls == 1 else free(count)
+        return [*free(count - 1), taken[0]] if calls == 1 else free(count)
 
     monkeypatch.setattr(plans, "quiet_ports", first_the_taken_ones)
-    with LocalCluster(brokers=1) as other:
-        assert other.addresses[1] not in cluster.addresses.values()
+    with LocalCluster() as other:
+        assert not set(other.addresses.values()) & set(cluster.addresses.values())
     assert calls == 2
 
 

@@ -91,7 +91,11 @@ class ClusterNodes:
             configs=settings.configs,
         )
         self.nodes = {plan.node_id: self._node(plan) for plan in plans}
-        await asyncio.gather(*(node.start() for node in self.nodes.values()))
+        starts = [node.start() for node in self.nodes.values()]
+        # All have come to an end before some error makes the caller kill them.
+        for error in await asyncio.gather(*starts, return_exceptions=True):
+            if error is not None:
+                raise error
 
     def _node(self, plan: NodePlan) -> ClusterNode:
         if self.settings.processes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from weakref import WeakSet
 
 from tidelog.core.errors import StorageError
-from tidelog.core.system import SystemDisk, SystemFile, SystemIndexBuffer
+from tidelog.core.system import DiskConfig, SystemDisk, SystemFile, SystemIndexBuffer
 
 
 class HostedDisk(SystemDisk):
@@ -14,15 +15,16 @@ class HostedDisk(SystemDisk):
     A process that ends closes its files; a node that ends in a process that goes on does not.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, config: DiskConfig | None = None) -> None:
+        super().__init__(config)
         self._opened: WeakSet[SystemFile | SystemIndexBuffer] = WeakSet()
         self._is_released = False
         self._parts: list[HostedDisk] = []
 
     def with_own_threads(self) -> HostedDisk:
         """See `Disk`; `release` of this one releases it, too."""
-        part = HostedDisk()
+        threads = self._config.metadata_sync_threads
+        part = HostedDisk(replace(self._config, sync_threads=threads))
         self._parts.append(part)
         return part
 

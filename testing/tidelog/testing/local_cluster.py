@@ -19,7 +19,6 @@ from tidelog.testing.plans import check_configs, check_sizes
 
 T = TypeVar("T")
 PREFIX = "tidelog-test-"
-LOG_LINES = 40
 
 
 class LocalCluster:
