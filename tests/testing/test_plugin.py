@@ -72,7 +72,10 @@ def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedPr
         capture_output=True,
         text=True,
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if "PYTEST" not in name},
+        env={
+            **{n: v for n, v in os.environ.items() if "PYTEST" not in n},
+            "PYTHONPATH": str(folder),
+        },
     )
 
 
@@ -104,6 +107,16 @@ def test_a_failure_shows_the_nodes_logs_and_a_nodes_failure_fails_the_test(
     assert "log of tidelog node 3" in done.stdout
     assert "the user's own" in done.stdout
     assert "LocalClusterError: node 2 failed: the disk is gone" in done.stdout
+
+
+def test_an_old_pytest_runs_on_and_is_told_by_the_fixtures(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text(
+        "import pytest\npytest.version_tuple = (7, 4, 0)\npytest.__version__ = '7.4.0'\n"
+    )
+    text = "def test_any():\n    pass\n\ndef test_cluster(tidelog_cluster):\n    pass\n"
+    done = run_pytest(tmp_path, text, "-p", "old")
+    assert "1 passed, 1 error" in done.stdout
+    assert "Tidelog's fixtures need pytest 8 or newer, and this is 7.4.0" in done.stdout
 
 
 def test_the_plugin_is_left_out_on_demand(tmp_path: Path) -> None:
