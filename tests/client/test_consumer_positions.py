@@ -89,6 +89,27 @@ async def test_lag_follows_the_position_without_a_call() -> None:
         assert len(cluster.calls) - len(cluster.requests("Fetch")) == asked
 
 
+async def test_lag_leaves_out_what_is_revoked_while_it_is_looked_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A group may revoke a partition at any await (transactions seed 2737566525)."""
+    cluster = await started()
+    await filled(cluster, partitions=2)
+    async with consumer(cluster) as c:
+        c.assign([P0, P1])
+        look_up = c.position
+
+        async def with_a_revocation(tp: tuple[str, int]) -> int:
+            if tp == P1:
+                c.assign([P0])
+            return await look_up(tp)
+
+        monkeypatch.setattr(c, "position", with_a_revocation)
+        assert await c.lag() == {P0: 20}
+        with pytest.raises(ValueError, match="is not assigned"):
+            await c.lag([P1])
+
+
 async def test_lag_is_looked_up_before_the_first_fetch_and_while_paused() -> None:
     cluster = await started()
     topic = await filled(cluster)

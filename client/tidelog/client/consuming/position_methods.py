@@ -127,7 +127,13 @@ class PositionMethods(ConsumerBase[K, V]):
         named = None if partitions is None else [self._assigned(p) for p in partitions]
         positions = self._assignment.all() if named is None else named
         for position in positions:
-            await self.position(position.tp)
+            try:
+                await self.position(position.tp)
+            except ValueError:
+                if named is not None or self._assignment.get(position.tp) is position:
+                    raise
+        if named is None:  # a group may have revoked some meanwhile
+            positions = [p for p in positions if self._assignment.get(p.tp) is p]
         ends = await self._offsets(
             LATEST, [p.tp for p in positions if p.is_paused or p.end_offset is None]
         )

@@ -7,6 +7,7 @@ process ends, and the next one begins where the group's offsets say.
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from typing import Any
 
 from tidelog.client import Consumer, Producer, Record, TopicPartition
@@ -122,6 +123,9 @@ class Copier(ClientProcess):
         """Note which of its partitions are read to their end."""
         owned = consumer.assignment()
         ends = await consumer.end_offsets(owned) if owned else {}
-        self.done = frozenset(
-            [tp for tp, end in ends.items() if await consumer.position(tp) >= end]
-        )
+        done = []
+        for tp, end in ends.items():
+            with suppress(ValueError):  # the group has revoked it meanwhile
+                if await consumer.position(tp) >= end:
+                    done.append(tp)
+        self.done = frozenset(done)
