@@ -42,7 +42,7 @@ def test_a_process_that_ends_by_itself_is_told() -> None:
     cluster.start_all()
     pid = int((cluster.folder / "node-1.pid").read_text())
     subprocess.run(["kill", "-9", str(pid)], check=True)
-    while not _has_ended(pid):
+    while not cluster._nodes.failures():
         time.sleep(0.02)
     with pytest.raises(LocalClusterError, match="node 1 failed"):
         cluster.close()
