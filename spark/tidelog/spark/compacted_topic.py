@@ -115,10 +115,9 @@ async def read_all(reader: RangeReader, name: str) -> AsyncGenerator[pa.RecordBa
     if topic is None:
         return
     tp = TopicPartition(name, _PARTITION)
-    async with aclosing(
-        _read(reader, _whole(name, topic, (await reader.bounds([tp]))[tp]))
-    ) as all_:
-        async for rows in all_:
+    wanted = _whole(name, topic, (await reader.bounds([tp]))[tp])
+    async with aclosing(_read(reader, wanted)) as pieces:
+        async for rows in pieces:
             yield rows
 
 

@@ -16,7 +16,7 @@ from tidelog.client.admin.descriptions import TopicDescription
 from tidelog.client.errors import TidelogError
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.listeners import PortTakenError
-from tidelog.node.local_cluster.errors import LocalClusterError
+from tidelog.node.local_cluster.errors import LocalClusterError, TakenPortError
 from tidelog.node.local_cluster.plan import NodePlan
 from tidelog.testing.cluster_node import ClusterNode
 from tidelog.testing.hosted_node import HostedNode, create_noted_task
@@ -74,10 +74,9 @@ class ClusterNodes:
             try:
                 await self._start_all()
                 break
-            except (PortTakenError, LocalClusterError) as error:
+            except BaseException as error:
                 await self._kill_all()
-                is_taken = isinstance(error, PortTakenError) or " is taken" in str(error)
-                if not left or not is_taken:
+                if not left or not isinstance(error, PortTakenError | TakenPortError):
                     raise
         await self.until(self._are_ready, READY_S_MAX, "the cluster is not ready")
 

@@ -8,7 +8,6 @@ import tempfile
 import weakref
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tidelog.client.sync import LoopThread
@@ -68,13 +67,8 @@ class LocalCluster:
         self.start_all()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close(has_failed=exc is not None)
+    def __exit__(self, *exc_info: object) -> None:
+        self.close(has_failed=exc_info[0] is not None)
 
     async def __aenter__(self) -> Self:
         self._begin()
@@ -85,13 +79,8 @@ class LocalCluster:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._close(has_failed=exc is not None)
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._close(has_failed=exc_info[0] is not None)
 
     def start_all(self) -> None:
         """Start every node and wait until all are ready, as `with` does; `close` ends them."""

@@ -7,3 +7,7 @@ from tidelog.core.errors import TidelogError
 
 class LocalClusterError(TidelogError):
     """A folder or a port cannot be used for the cluster; the message says what to change."""
+
+
+class TakenPortError(LocalClusterError):
+    """Another process listens on a port of the cluster."""

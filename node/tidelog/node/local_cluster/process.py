@@ -23,7 +23,7 @@ from tidelog.core.output_file import open_output
 from tidelog.core.system import ALLOCATOR
 from tidelog.net.listeners import grpc_listeners
 from tidelog.node import last_words as words
-from tidelog.node.local_cluster.errors import LocalClusterError
+from tidelog.node.local_cluster.errors import TakenPortError
 from tidelog.node.local_cluster.plan import NodePlan, write_private
 
 ENDING_TIMEOUT_S = 2.0
@@ -122,7 +122,7 @@ def last_words(plan: NodePlan, started: Started) -> str:
 
 
 def refuse_taken_port(plan: NodePlan) -> None:
-    """Raise `LocalClusterError` when another process listens on one of the node's ports.
+    """Raise `TakenPortError` when another process listens on one of the node's ports.
 
     Waits for a node that is just ending: its lock goes before its ports. To be called before the
     node starts, since gRPC may share a port silently.
@@ -137,7 +137,7 @@ def refuse_taken_port(plan: NodePlan) -> None:
         bound.append((host, plan.config.http_port, "--http-ports"))
     for host, number, option in bound:
         if _stays_taken(host, number):
-            raise LocalClusterError(
+            raise TakenPortError(
                 f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
                 f" shows the process; end it, or start a new --data-dir with other {option}"
             )
