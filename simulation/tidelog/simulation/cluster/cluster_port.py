@@ -15,7 +15,6 @@ from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView, Side
 from tidelog.chaos.story.scenario_run import UNOBSERVED
 from tidelog.chaos.topology import CLIENTS, MEMBERS
-from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history import ACKS_ALL, History
 from tidelog.log.file_names import LOG
@@ -41,10 +40,10 @@ class SimClusterPort:
     A path may also end at one client alone, named by its host.
     """
 
-    def __init__(self, actions: FaultActions, workload: Workload) -> None:
+    def __init__(self, actions: FaultActions, load: Load) -> None:
         self._actions = actions
         self._simulation = actions.simulation
-        self._workload = workload
+        self._load = load
         self._answers: list[Answer] = []
         self._lines: list[LogLine] = []
         self._tap = self._simulation.cluster.network.tap
@@ -101,7 +100,7 @@ class SimClusterPort:
     @property
     def load(self) -> Load:
         """See `ClusterPort`."""
-        return self._workload
+        return self._load
 
     @property
     def history(self) -> History:

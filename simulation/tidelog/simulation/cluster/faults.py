@@ -1,18 +1,15 @@
 """The storm of the cluster suite: which faults there are, and when each strikes whom.
 
 A seed uses some of the kinds and leaves others out (swarm testing), so that each also strikes
-nearly alone. It owns the faults of links and processes; `machine_faults` has those of machines, and
-`endless_faults` those that last longer than the product waits, drawn beside the others, and
-`clones` nodes of another cluster that call this one's.
+nearly alone. The kinds are those of `process_faults` and `machine_faults`; `endless_faults` last
+longer than the product waits and are drawn beside the others, and so are `clones`, nodes of another
+cluster that call this one's.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 
-from tidelog.chaos.faults.cut import Cut
-from tidelog.chaos.faults.delay import Delay
 from tidelog.chaos.faults.drawer import (
     Kind,
     Plan,
@@ -20,29 +17,19 @@ from tidelog.chaos.faults.drawer import (
     strike_repeatedly,
     weighted,
 )
-from tidelog.chaos.faults.fault import Fault, lasting
-from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
-from tidelog.chaos.faults.reach import both_ways, one_way
-from tidelog.chaos.story.cluster_port import Side
 from tidelog.chaos.story.scenario_run import ScenarioRun
-from tidelog.chaos.topology import CLIENTS
 from tidelog.core.chance import SeededRandom, one_of
-from tidelog.simulation.cluster.bad_weather import BadWeather
 from tidelog.simulation.cluster.clones import Clones
 from tidelog.simulation.cluster.endless_faults import EndlessFaults
-from tidelog.simulation.cluster.fault_actions import DOWN_S, FaultActions, SwarmDraw
-from tidelog.simulation.cluster.inside import active_controller
+from tidelog.simulation.cluster.fault_actions import FaultActions, SwarmDraw
 from tidelog.simulation.cluster.late_calls import NEEDS_CALM, LateCallFaults
 from tidelog.simulation.cluster.machine_faults import MachineFaults
+from tidelog.simulation.cluster.process_faults import LinkAndProcessFaults, calm, strike
 from tidelog.simulation.cluster.replica_faults import ReplicaFaults
-from tidelog.simulation.engine.network import Weather
 
 PLAN = Plan(kinds_min=2, kinds_max=9, gap=Span(0.1, 2.0))
 REPLICA_STRIKE_PROBABILITY = 0.6
 LATE_CALLS_PROBABILITY = 0.8
-LINKS_S = Span(0.2, 5.0)
-FROZEN_S = Span(0.2, 6.0)
-DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
 
 class Faults:
@@ -53,7 +40,7 @@ class Faults:
         self._run = run
         self._simulation = actions.simulation
         self._random = random
-        table = [*self._rows(), *MachineFaults(actions, run).kinds]
+        table = [*LinkAndProcessFaults(actions, random).kinds, *MachineFaults(actions, run).kinds]
         self._used = list(PLAN.draw_kinds(random, table))
         self._is_calm = False
         if random.random() < REPLICA_STRIKE_PROBABILITY:
@@ -63,26 +50,6 @@ class Faults:
         self._endless = EndlessFaults(actions, random.fork("endless"), run)
         self._clones = Clones(actions, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []
-
-    def _rows(self) -> list[Kind[SwarmDraw]]:
-        return [
-            Kind("partition", self._partition, LINKS_S),
-            Kind("one_way", self._one_way, LINKS_S),
-            Kind("ring", self._ring, Span(0.5, 5.0)),
-            Kind("isolate", self._isolate, LINKS_S),
-            Kind("isolate_controller", self._isolate_controller, LINKS_S),
-            Kind("cut_from_clients", self._cut_from_clients, Span(0.2, 3.0)),
-            Kind("clog", self._clog, Span(0.3, 6.0)),
-            Kind("weather", self._weather, Span(0.5, 4.0)),
-            Kind("pause", self._pause, FROZEN_S),
-            Kind("pause_controller", self._pause_controller, FROZEN_S),
-            Kind("kill", self._kill, DOWN_S),
-            Kind("stop", self._stop, DOWN_S),
-            Kind("rolling_restart", self._rolling_restart),
-            Kind("restart_all", self._restart_all),
-            Kind("unclean", self._unclean),
-            Kind("clock_drift", self._clock_drift),
-        ]
 
     def _use_late_calls(self, random: SeededRandom) -> None:
         """Most of the other seeds use one of these kinds, and few others beside it, or none."""
@@ -108,159 +75,9 @@ class Faults:
         self._tasks.append(asyncio.ensure_future(self._strike(kind)))
 
     async def _strike(self, kind: Kind[SwarmDraw]) -> None:
-        drawn = kind.draw()
-        if isinstance(drawn, Awaitable):
-            await drawn
-        elif drawn is not None:
-            async with lasting(self._run, drawn):
-                has_struck = not isinstance(drawn, Pause) or drawn.has_struck
-                if kind.lasts is not None and has_struck:
-                    await asyncio.sleep(kind.lasts.draw(self._actions.random))
+        await strike(kind, self._actions, self._run)
 
     async def heal(self) -> None:
         """Let all faults that last end, then everything run as it should."""
         await asyncio.gather(*self._tasks)
-        simulation = self._simulation
-        simulation.cluster.network.weather = None
-        simulation.cluster.network.lateness.clear()
-        for node_id in simulation.config.node_ids:
-            simulation.machine(node_id).disk.slow_down(simulation.config.sync_latency_s_max)
-            if simulation.is_up(node_id):
-                simulation.cluster.drift(node_id, rate=1.0)
-            simulation.start(node_id)
-        simulation.restart_failed()
-
-    # Links
-
-    def _partition(self) -> Fault:
-        nodes = self._actions.shuffled(self._simulation.config.node_ids)
-        side = nodes[: self._random.randrange(1, len(nodes))]
-        others = self._actions.others(*side)
-        label = f"{sorted(side)} from {others}"
-        return Cut(both_ways(side, others), kind="partition", label=label)
-
-    def _one_way(self) -> Fault:
-        victim = self._actions.victim()
-        others = self._actions.others(victim)
-        if self._actions.happens(0.3):
-            others = [self._actions.one_of(others)]
-        links = [(victim, other) for other in others]
-        if self._actions.happens(0.5):
-            links = [link[::-1] for link in links]
-        host = self._actions.host
-        label = " ".join(f"{host(source)}>{host(target)}" for source, target in links)
-        return Cut(tuple(links), kind="one_way", label=label)
-
-    def _ring(self) -> Fault:
-        """Each node hears a neighbour on each side, and nobody else."""
-        nodes = self._actions.shuffled(self._simulation.config.node_ids)
-        size = len(nodes)
-        paths = tuple(
-            (one, other)
-            for at, one in enumerate(nodes)
-            for to, other in enumerate(nodes)
-            if (at - to) % size not in (0, 1, size - 1 if size > 3 else 1)
-        )
-        return Cut(paths, kind="ring", label=str(nodes))
-
-    def _isolate(self) -> Fault:
-        return self._cut_off("isolate", self._actions.victim())
-
-    def _isolate_controller(self) -> Fault | None:
-        controller = active_controller(self._simulation.cluster)
-        return None if controller is None else self._cut_off("isolate_controller", controller)
-
-    def _cut_off(self, kind: str, victim: int) -> Fault:
-        paths = both_ways([victim], self._actions.others(victim))
-        return Cut(paths, kind=kind, label=f"node {victim}")
-
-    def _cut_from_clients(self) -> Fault:
-        """Answers are lost, or requests."""
-        victim = self._actions.victim()
-        is_deaf = self._actions.happens(0.5)
-        paths = one_way([CLIENTS], [victim]) if is_deaf else one_way([victim], [CLIENTS])
-        label = f"{self._actions.host(victim)} {'deaf' if is_deaf else 'mute'}"
-        return Cut(paths, kind="cut_from_clients", label=label)
-
-    def _clog(self) -> Fault:
-        """Two hosts' link holds everything and then delivers."""
-        sides: list[Side] = [*self._simulation.config.node_ids, *self._simulation.client_hosts]
-        source, target = self._actions.shuffled(sides)[:2]
-        label = ">".join(
-            one if isinstance(one, str) else self._actions.host(one) for one in (source, target)
-        )
-        return Delay(((source, target),), kind="clog", label=label)
-
-    def _weather(self) -> Fault:
-        weather = Weather(
-            loss=self._random.uniform(0, 0.05),
-            delay_s_max=self._random.uniform(0.001, 0.2) * self._actions.happens(0.5),
-            repeat=self._random.uniform(0, 0.3),
-        )
-        return BadWeather(self._simulation.cluster.network, weather)
-
-    # Processes
-
-    def _pause(self) -> Fault:
-        return Pause(self._actions.victim(), kind="pause")
-
-    def _pause_controller(self) -> Fault | None:
-        controller = active_controller(self._simulation.cluster)
-        return None if controller is None else Pause(controller, kind="pause_controller")
-
-    def _kill(self) -> Fault | None:
-        victim = self._actions.victim()
-        return Kill(victim) if self._simulation.is_up(victim) else None
-
-    def _stop(self) -> Fault:
-        return Terminate(self._actions.victim(), kind="stop")
-
-    async def _rolling_restart(self) -> None:
-        self._actions.count("rolling_restart")
-        for node_id in self._simulation.config.node_ids:
-            await self._actions.stop(node_id)
-            await self._actions.last(0.0, 0.3)
-            self._simulation.start(node_id)
-            await self._actions.until(
-                lambda: not list(self._simulation.find_unsettled()), within_s=4.0
-            )
-
-    async def _restart_all(self) -> None:
-        """At once: killed, or without power where the budget has room for it."""
-        is_lossy = self._actions.happens(0.5)
-        self._actions.count("restart_all", "power" if is_lossy else "kill -9")
-        nodes = self._actions.shuffled(self._simulation.config.node_ids)
-        for node_id in nodes:
-            if not (is_lossy and self._actions.cut_power(node_id)):
-                self._actions.kill(node_id)
-        for node_id in nodes:
-            await self._actions.last(0.0, 0.5)
-            self._simulation.start(node_id)
-
-    async def _unclean(self) -> None:
-        """A follower falls behind; then everyone in sync is gone, and it is all there is.
-
-        Where that is not allowed, nobody leads until one of those in sync is back.
-        """
-        topics = self._simulation.config.topics
-        lossy = [one for one in topics if one.is_lossy and self._actions.happens(0.5)]
-        topic = self._actions.one_of(lossy or topics)
-        state = self._simulation.image.partition(topic.name, 0)
-        if not state or state.leader_id is None or len(state.isr) < 2:
-            return
-        behind = self._actions.one_of([one for one in state.replicas if one != state.leader_id])
-        in_sync = [one for one in state.replicas if one != behind]
-        self._actions.count("unclean", f"node {behind} falls behind {in_sync}")
-        await self._actions.cut(self._actions.links_between([behind], in_sync), 1.0, 4.0)
-        for node_id in in_sync:
-            self._actions.kill(node_id)
-        await self._actions.last(1.0, 6.0)
-        for node_id in in_sync:
-            self._simulation.start(node_id)
-
-    async def _clock_drift(self) -> None:
-        victim = self._actions.victim()
-        if self._simulation.is_up(victim):
-            rate = self._random.uniform(DRIFT_MIN, DRIFT_MAX)
-            self._actions.count("clock_drift", f"node {victim}: {rate:.2f}")
-            self._simulation.cluster.drift(victim, rate=rate)
+        calm(self._simulation)

@@ -1,16 +1,13 @@
-"""Simulation of one seed: nodes, clients' history, what was found, and what faults may still do.
+"""Simulation of one seed: the world of its storm, with its clients' history and invariants.
 
 Owns what faults and clients share; decides nothing by itself.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from tidelog.chaos.faults.budget import Budget
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook
 from tidelog.chaos.workloads.member_consumer import consumer_of_ours
 from tidelog.chaos.workloads.plans import (
@@ -24,39 +21,29 @@ from tidelog.chaos.workloads.plans import (
 from tidelog.chaos.workloads.transaction_calls import WriterBook, producer_of_ours
 from tidelog.chaos.workloads.transaction_writer import TransactionWriter
 from tidelog.core.chance import SeededRandom
-from tidelog.core.errors import StorageError
 from tidelog.history.history import (
     Assignment,
     Commit,
     Committed,
-    History,
     Poll,
     Send,
     Transaction,
 )
-from tidelog.metadata.image import MetadataImage
 from tidelog.net.listeners import Listener
-from tidelog.simulation.cluster.budget_view import SimBudgetView
 from tidelog.simulation.cluster.cluster import (
-    ClientPorts,
     Machine,
-    SimCluster,
     SimClusterConfig,
     one_grpc_listener,
 )
 from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.group_members import SimGroupMember
-from tidelog.simulation.cluster.inside import has_failed_log, newest_image
 from tidelog.simulation.cluster.invariants import Invariants
 from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
-from tidelog.simulation.engine.byte_streams import SimDialer
+from tidelog.simulation.cluster.storm_world import StormWorld, is_expected
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
-from tidelog.simulation.suites.timeline import Timeline
 
 LIMITS = SchedulerLimits(steps=3_000_000, virtual_s=200.0)
-LOOK_EVERY_S = 0.1
-RESTART_AFTER_S = 0.5
 
 
 class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its own
@@ -73,8 +60,8 @@ class NodeOptions:
     limits: SchedulerLimits = LIMITS
 
 
-class ClusterSimulation:
-    """Nodes are held down only by faults (`held`); other nodes that are down start again soon."""
+class ClusterSimulation(StormWorld):
+    """See the module."""
 
     def __init__(
         self,
@@ -85,50 +72,25 @@ class ClusterSimulation:
         timeline_sink: Callable[[str], None] | None,
         options: NodeOptions = NodeOptions(),
     ) -> None:
-        self.seed = seed
-        self.config = config
-        self.findings = findings
-        self.cluster = SimCluster(
+        super().__init__(
             seed=seed,
-            config=SimClusterConfig(
+            config=config,
+            nodes=SimClusterConfig(
                 node_ids=config.node_ids,
                 controller_ids=config.controller_ids,
                 broker_ids=config.broker_ids,
                 configure=config.configure,
-                is_expected=_is_expected,
+                is_expected=is_expected,
                 limits=options.limits,
                 listeners=options.listeners,
                 on_built=options.on_built,
             ),
+            findings=findings,
+            timeline_sink=timeline_sink,
         )
-        self.timeline = Timeline(lambda: self.now_s, timeline_sink)
-        self.history = History(lossy_topics=config.lossy_topics)
         self.observer = Observer(self.cluster, findings.coverage)
-        self.budget = Budget(SimBudgetView(self.cluster, config, self.count_event))
-        self.cluster.on_power_lost = self.budget.note_cut
         self.invariants = Invariants(self.cluster, findings.report)
         self.cluster.scheduler.after_step = self._after_step
-        self._clients: dict[str, ClientPorts] = {}
-        self.client_processes: list[str] = []
-        """Hosts of clients that have a process of their own."""
-        self.held: set[int] = set()
-        """Nodes that a fault keeps down; only asked, never gone through."""
-        self.random = SeededRandom(seed)
-
-    @property
-    def now_s(self) -> float:
-        """Virtual time."""
-        return self.cluster.scheduler.now_s
-
-    @property
-    def image(self) -> MetadataImage:
-        """The newest that is committed, as far as a running controller knows."""
-        return newest_image(self.cluster)
-
-    @property
-    def bootstrap(self) -> list[str]:
-        """Addresses that clients start from."""
-        return [self.cluster.address(one) for one in self.config.broker_ids]
 
     # What clients ask for: `workloads.workload_port`
 
@@ -156,22 +118,6 @@ class ClusterSimulation:
     def segment_bytes(self) -> range:
         """A few batches a segment."""
         return range(600, 20_000)
-
-    @property
-    def client_hosts(self) -> Sequence[str]:
-        """Hosts of every client so far."""
-        return [*self._clients, *self.client_processes]
-
-    def client_ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
-        """A client's way to the cluster, from a host of its own."""
-        ports = self._clients.get(name)
-        if ports is None:
-            ports = self._clients[name] = self.cluster.new_client(name)
-        return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
-
-    def dialer(self, name: str) -> SimDialer:
-        """Way of a client, which has its ports, to listeners of Kafka's protocol."""
-        return self._clients[name].dialer
 
     def begin_send(self, begun: Callable[[], Send]) -> None:
         """Nobody reads a history that is not whole."""
@@ -246,74 +192,14 @@ class ClusterSimulation:
         """True if anyone reads the timeline."""
         return self.timeline.is_kept
 
-    def note(self, who: str, what: str) -> None:
-        """For people."""
-        self.timeline.note(who, what)
+    # What is seen
 
-    def count_event(self, what: str) -> None:
-        """Count it."""
-        self.findings.coverage[what] += 1
-
-    # Nodes
-
-    def is_storm_over(self, end_s: float) -> bool:
-        """True if no fault of the storm that ends then begins any more."""
-        return self.now_s >= end_s or bool(self.findings.violations)
-
-    def machine(self, node_id: int) -> Machine:
-        """A node's machine."""
-        return self.cluster.machines[node_id]
-
-    def is_up(self, node_id: int) -> bool:
-        """True if its process runs, or is paused."""
-        return self.machine(node_id).host is not None
-
-    def start(self, node_id: int) -> None:
-        """Start what is down."""
-        self.held.discard(node_id)
-        if not self.is_up(node_id):
-            self.timeline.note(f"node-{node_id}", "starts")
-            self.cluster.start(node_id)
-
-    async def watch(self) -> None:
-        """Look at the image often, and do what an operator's supervisor does: start what ended."""
-        down_since: dict[int, float] = {}
-        while True:
-            await asyncio.sleep(LOOK_EVERY_S)
-            self.observer.look()
-            self.budget.look()
-            for node_id in self.config.node_ids:
-                if self.is_up(node_id) or node_id in self.held:
-                    down_since.pop(node_id, None)
-                elif self.now_s - down_since.setdefault(node_id, self.now_s) >= RESTART_AFTER_S:
-                    self.start(node_id)
+    def look(self) -> None:
+        """See `StormWorld`; and count coverage."""
+        self.observer.look()
+        super().look()
 
     def _after_step(self) -> None:
         self.invariants.after_step()
         if self.findings.violations:
             raise Violated
-
-    def restart_failed(self) -> None:
-        """Restart nodes whose disk failed a log."""
-        for node_id in self.config.node_ids:
-            if has_failed_log(self.machine(node_id)):
-                self.timeline.note(f"node-{node_id}", "is restarted: a log is out of service")
-                self.cluster.kill(node_id)
-                self.start(node_id)
-
-    def find_unsettled(self) -> Iterable[str]:
-        """Yield what is not as it must be a while after the last fault."""
-        image = self.image
-        for node_id in self.config.broker_ids:
-            if not image.is_alive(node_id):
-                yield f"broker {node_id} is fenced"
-        for topic, partition in image.partitions():
-            is_full = set(partition.isr) == set(partition.replicas)
-            if partition.leader_id is None or not is_full or partition.damaged:
-                yield f"{topic.name}-{partition.partition}: {partition}"
-        yield from self.budget.outstanding()
-
-
-def _is_expected(error: BaseException) -> bool:
-    """Disks fail here; a process that cannot go on without one ends."""
-    return isinstance(error, StorageError)
