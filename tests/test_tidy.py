@@ -81,13 +81,14 @@ _SYSTEM = (
     "net/tidelog/net/grpc_connections.py",
     *("core/tidelog/core/provenance.py", "net/tidelog/net/quiet_ports.py"),
     *("cli/*", "benchmarks/*", "demo/*", "node/tidelog/node/local_cluster/*"),
-    "chaos/tidelog/chaos/sockets/*",
+    *("chaos/tidelog/chaos/sockets/*", "testing/tidelog/testing/sim/surroundings.py"),
 )
 # A socket is found, dialled or bound here; what it carries is decided behind the ports of `net`.
 _SOCKETS = (
     *("net/tidelog/net/tcp_server.py", "net/tidelog/net/grpc_connections.py"),
     *("net/tidelog/net/grpc_dial.py", "net/tidelog/net/quiet_ports.py"),
     *("node/tidelog/node/local_cluster/*", "chaos/tidelog/chaos/sockets/*"),
+    "testing/tidelog/testing/sim/surroundings.py",  # refuses it in a simulated test
 )
 _GRPC = ("net/tidelog/net/grpc_*.py", "chaos/*/grpc_*.py")
 LIBRARIES: dict[str, tuple[str, ...]] = {
@@ -145,6 +146,7 @@ PUBLIC_CLIENTS = frozenset({"Producer", "Consumer", "Admin", "TableWriter"})
 THREADED = (
     "core/tidelog/core/system.py",
     "core/tidelog/core/workers.py",
+    "testing/tidelog/testing/sim/surroundings.py",  # refuses them in a simulated test
     "client/tidelog/client/loop_thread.py",
     "client/tidelog/client/sync.py",
 )

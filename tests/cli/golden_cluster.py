@@ -94,7 +94,7 @@ class GoldenCluster:
 
     def drive(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a client's coroutine on virtual time."""
-        return self._sim.scheduler.run(self._sim._client_host.loop, work)
+        return self._sim.scheduler.run(self._sim.client_host.loop, work)
 
     def crash(self, node_id: int, seconds: float) -> None:
         """Cut a node's power and let virtual time pass."""

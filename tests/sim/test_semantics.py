@@ -87,7 +87,7 @@ def test_both_protocols_mean_the_same(
         async with asyncio.timeout(600):
             await case(protocol(cluster), name)
 
-    cluster.scheduler.run(cluster._client_host.loop, main())
+    cluster.scheduler.run(cluster.client_host.loop, main())
 
 
 @pytest.mark.parametrize("what", ALONE)

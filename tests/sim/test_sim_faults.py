@@ -19,11 +19,11 @@ from tidelog.simulation.cluster.bad_weather import BadWeather
 from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.scenarios import SCENARIOS
 from tidelog.simulation.cluster.seed_run import run_seed
-from tidelog.simulation.cluster.simulation import ClusterSimulation
+from tidelog.simulation.cluster.storm_target import StormTarget
 from tidelog.simulation.engine.network import Weather
 
 pytestmark = pytest.mark.sim
-Play = Callable[[Callable[[ScenarioRun, ClusterSimulation], Awaitable[None]]], dict[str, int]]
+Play = Callable[[Callable[[ScenarioRun, StormTarget], Awaitable[None]]], dict[str, int]]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     """Run a story whose checks are plain asserts; the faults that were counted."""
 
     def run_story(
-        story: Callable[[ScenarioRun, ClusterSimulation], Awaitable[None]],
+        story: Callable[[ScenarioRun, StormTarget], Awaitable[None]],
     ) -> dict[str, int]:
         async def story_until_in_sync(run: ScenarioRun) -> None:
             await story(run, cast("SimClusterPort", run.cluster)._simulation)
@@ -45,13 +45,13 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     return run_story
 
 
-def is_paused(simulation: ClusterSimulation, node_id: int) -> bool:
+def is_paused(simulation: StormTarget, node_id: int) -> bool:
     host = simulation.machine(node_id).host
     return host is not None and host.loop.is_paused
 
 
 def test_a_pause_does_not_wake_the_next_process_that_another_pause_holds(play: Play) -> None:
-    async def story(run: ScenarioRun, simulation: ClusterSimulation) -> None:
+    async def story(run: ScenarioRun, simulation: StormTarget) -> None:
         _, (follower, _) = run.cast()
         first, second = Pause(follower), Pause(follower, kind="again")
         await first.inject(run)
@@ -67,7 +67,7 @@ def test_a_pause_does_not_wake_the_next_process_that_another_pause_holds(play: P
 
 
 def test_a_delay_holds_one_client_alone_or_all(play: Play) -> None:
-    async def story(run: ScenarioRun, simulation: ClusterSimulation) -> None:
+    async def story(run: ScenarioRun, simulation: StormTarget) -> None:
         leader, _ = run.cast()
         first, second = simulation.client_hosts[:2]
         links = simulation.cluster.network._clogged
@@ -82,7 +82,7 @@ def test_a_delay_holds_one_client_alone_or_all(play: Play) -> None:
 
 
 def test_a_power_cut_without_room_strikes_nobody_and_is_not_counted(play: Play) -> None:
-    async def story(run: ScenarioRun, simulation: ClusterSimulation) -> None:
+    async def story(run: ScenarioRun, simulation: StormTarget) -> None:
         leader, _ = run.cast()
         simulation.budget._tainted.add(leader)
         for fault in (PowerCut(leader), EndAtWrite(leader, 1, has_power_cut=True)):
@@ -95,7 +95,7 @@ def test_a_power_cut_without_room_strikes_nobody_and_is_not_counted(play: Play) 
 
 
 def test_a_power_cut_lasts_until_it_is_healed(play: Play) -> None:
-    async def story(run: ScenarioRun, _simulation: ClusterSimulation) -> None:
+    async def story(run: ScenarioRun, _simulation: StormTarget) -> None:
         _, (follower, _) = run.cast()
         async with lasting(run, PowerCut(follower)):
             assert not run.is_up(follower)
@@ -108,7 +108,7 @@ def test_a_power_cut_lasts_until_it_is_healed(play: Play) -> None:
 def test_a_process_ends_at_a_write_and_a_spared_one_does_not(
     play: Play, *, has_power_cut: bool
 ) -> None:
-    async def story(run: ScenarioRun, simulation: ClusterSimulation) -> None:
+    async def story(run: ScenarioRun, simulation: StormTarget) -> None:
         _, (follower, other) = run.cast()
         starts = simulation.machine(other).starts
         async with lasting(run, EndAtWrite(other, 10**6, has_power_cut)):
@@ -130,7 +130,7 @@ def test_a_process_ends_at_a_write_and_a_spared_one_does_not(
 
 
 def test_a_flipped_bit_of_a_log_is_in_the_budget_until_it_has_healed(play: Play) -> None:
-    async def story(run: ScenarioRun, simulation: ClusterSimulation) -> None:
+    async def story(run: ScenarioRun, simulation: StormTarget) -> None:
         await run.acknowledged_again()
         leader, (follower, _) = run.cast()
         path = run.files(follower, LOG)[0]
@@ -146,7 +146,7 @@ def test_a_flipped_bit_of_a_log_is_in_the_budget_until_it_has_healed(play: Play)
 
 
 def test_later_weather_is_not_taken_back_with_the_earlier(play: Play) -> None:
-    async def story(run: ScenarioRun, simulation: ClusterSimulation) -> None:
+    async def story(run: ScenarioRun, simulation: StormTarget) -> None:
         network = simulation.cluster.network
         early = BadWeather(network, Weather(loss=0.01))
         late = BadWeather(network, Weather(loss=0.02))

@@ -5,8 +5,10 @@ Imports gRPC only for the real transport, so that programs with another transpor
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from tidelog.client.connections import ConnectionConfig
 from tidelog.core.env import Clock, Random
@@ -15,6 +17,28 @@ from tidelog.net.transport import Transport
 
 if TYPE_CHECKING:
     from tidelog.net.grpc_transport import GrpcTransport
+
+
+class OutsidePorts(NamedTuple):
+    """The three ports of a client, made by what runs it."""
+
+    transport: Transport
+    clock: Clock
+    random: Random
+
+
+_outside: ContextVar[Callable[[], OutsidePorts] | None] = ContextVar(
+    "tidelog-client-ports", default=None
+)
+
+
+def give_clients(ports: Callable[[], OutsidePorts]) -> None:
+    """Give these ports to clients made in this context from now on, or in tasks begun in it.
+
+    So a program that makes its clients from a bootstrap address runs unchanged in a simulation.
+    `ports` is called for each client; what the program itself gives a client goes before.
+    """
+    _outside.set(ports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +60,11 @@ class ClientPorts:
         random: Random | None,
         connections: ConnectionConfig | None = None,
     ) -> Self:
-        """The given ports, and real ones in place of None."""
+        """The given ports; in place of None those of `give_clients`, or else the real ones."""
         own, connections = None, connections or ConnectionConfig()
+        outside = _outside.get()
+        if transport is None and outside is not None:
+            transport, clock, random = outside()
         if transport is None:
             transport = own = _grpc_transport(connections)
         return cls(transport, clock or SystemClock(), random or SystemRandom(), own, connections)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -33,6 +33,13 @@ def log_to(sink: LogSink) -> Iterator[None]:
         yield
     finally:
         _sink.reset(token)
+
+
+def context_logging_to(sink: LogSink) -> Context:
+    """Create an empty context whose lines `sink` takes."""
+    context = Context()
+    context.run(_sink.set, sink)
+    return context
 
 
 class _Logger:

@@ -4,6 +4,9 @@
         cluster.create_topic("orders", partitions=3)
         service = OrderService(cluster.bootstrap)
 
+    @simulated(seeds=50)                                # your test, in a simulated cluster
+    async def test_no_order_is_lost(sim): ...
+
 With pytest the fixtures `tidelog_cluster`, `tidelog_topic`, `tidelog_fresh_cluster` and
 `tidelog_processes` are there without an import: see docs/TESTING.md.
 
@@ -12,7 +15,9 @@ With pytest the fixtures `tidelog_cluster`, `tidelog_topic`, `tidelog_fresh_clus
     hosted_node     a node in this process; `hosted_disk` closes what a killed one left open
     process_node    a node in a process of its own
     node_lines      a node's log
-    plugin          pytest's fixtures; imports nothing of Tidelog before one is used
+    sim             a test of yours on virtual time, under faults, seed after seed
+    plugin          pytest's fixtures and hooks; imports nothing of nodes before one is used
+    plugin_simulated  options of simulated tests
 
 Imports: everything but `cli` and `spark`.
 """
@@ -24,12 +29,54 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tidelog.node.local_cluster.errors import LocalClusterError
     from tidelog.testing.local_cluster import LocalCluster
+    from tidelog.testing.sim.decorator import SimulatedTestWarning, simulate, simulated
+    from tidelog.testing.sim.errors import (
+        BrokenPromiseError,
+        NotDeterministicError,
+        NotSettledError,
+        OutsideSimulationError,
+        SimulatedTestError,
+    )
+    from tidelog.testing.sim.processes import SimulatedProcess
+    from tidelog.testing.sim.runs import SeedFailure, SimulationReport
+    from tidelog.testing.sim.seed_run import LimitReachedError
+    from tidelog.testing.sim.simulation import Simulation
 
-__all__ = ["LocalCluster", "LocalClusterError"]
+__all__ = [
+    "BrokenPromiseError",
+    "LimitReachedError",
+    "LocalCluster",
+    "LocalClusterError",
+    "NotDeterministicError",
+    "NotSettledError",
+    "OutsideSimulationError",
+    "SeedFailure",
+    "SimulatedProcess",
+    "SimulatedTestError",
+    "SimulatedTestWarning",
+    "Simulation",
+    "SimulationReport",
+    "simulate",
+    "simulated",
+]
 
 _MODULES = {
     "LocalCluster": "tidelog.testing.local_cluster",
     "LocalClusterError": "tidelog.node.local_cluster.errors",
+    **dict.fromkeys(
+        ("SimulatedTestWarning", "simulate", "simulated"), "tidelog.testing.sim.decorator"
+    ),
+    **dict.fromkeys(
+        (
+            *("BrokenPromiseError", "NotDeterministicError", "NotSettledError"),
+            *("OutsideSimulationError", "SimulatedTestError"),
+        ),
+        "tidelog.testing.sim.errors",
+    ),
+    "SimulatedProcess": "tidelog.testing.sim.processes",
+    **dict.fromkeys(("SeedFailure", "SimulationReport"), "tidelog.testing.sim.runs"),
+    "LimitReachedError": "tidelog.testing.sim.seed_run",
+    "Simulation": "tidelog.testing.sim.simulation",
 }
 
 

@@ -48,14 +48,22 @@ def check_configs(configs: Mapping[str, object]) -> None:
     for key in configs:
         if key in _OWN:
             raise LocalClusterError(f"configs: {key} is the cluster's own: leave it out")
-    any_node = {
+    settings_of(1, configs)
+
+
+def settings_of(brokers: int, configs: Mapping[str, object]) -> NodeConfig:
+    """Settings that all nodes of a cluster share, as a configuration of some node of it.
+
+    Raises `LocalClusterError` that names each key that is wrong, and why.
+    """
+    some_node = {
         "node.id": 1,
         "cluster.id": "any",
         "log.dirs": "/any",
         "listeners": f"{HOST}:1",
         "controller.quorum.voters": {"1": f"{HOST}:1"},
     }
-    _parsed(config_text({**_common(1), **configs, **any_node}))
+    return _parsed(config_text({**small_cluster_values(brokers), **configs, **some_node}))
 
 
 def make_plans(
@@ -70,13 +78,13 @@ def make_plans(
 
     Raises `LocalClusterError` that names each key that is wrong, and why.
     """
-    roles = _roles(brokers, controllers)
+    roles = roles_of(brokers, controllers)
     ports = iter(quiet_ports(len(roles) + brokers))
     addresses = {node_id: f"{HOST}:{next(ports)}" for node_id in roles}
     voters = {
         str(node_id): addresses[node_id] for node_id, has in roles.items() if "controller" in has
     }
-    common = {**_common(brokers), **configs, "cluster.id": cluster_id}
+    common = {**small_cluster_values(brokers), **configs, "cluster.id": cluster_id}
     plans = []
     for node_id, own_roles in roles.items():
         listeners = addresses[node_id]
@@ -107,7 +115,8 @@ def _parsed(text: str) -> NodeConfig:
         raise LocalClusterError(f"configs: {error}") from error
 
 
-def _roles(brokers: int, controllers: int | None) -> dict[int, list[str]]:
+def roles_of(brokers: int, controllers: int | None) -> dict[int, list[str]]:
+    """Roles of each node, by id."""
     if controllers is None:
         return {
             node_id: ["broker", "controller"] if node_id <= COMBINED_CONTROLLERS_MAX else ["broker"]
@@ -119,7 +128,7 @@ def _roles(brokers: int, controllers: int | None) -> dict[int, list[str]]:
     }
 
 
-def _common(brokers: int) -> dict[str, object]:
+def small_cluster_values(brokers: int) -> dict[str, object]:
     """Values that suit a small cluster; a test may choose others."""
     replicas = min(brokers, REPLICATION_FACTOR)
     return {

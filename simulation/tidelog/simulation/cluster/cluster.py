@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -23,6 +24,7 @@ from tidelog.node.server import Node, build_node
 from tidelog.simulation.engine.byte_streams import SimDialer
 from tidelog.simulation.engine.clock import SimClock
 from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.network import Host, NetworkConfig, SimNetwork
 from tidelog.simulation.engine.peers import SimPeers
 from tidelog.simulation.engine.raft_transport import SimRaftTransport
@@ -101,6 +103,10 @@ class SimClusterConfig:
     """Called with the machine of each process when its node is built, and does nothing yet."""
     is_expected: Callable[[BaseException], bool] = lambda _: False
     """True if an error is what faults do to a node: it fails no run, and may end a process."""
+    node_context: Context = field(default_factory=Context)
+    """Context of all that nodes do."""
+    client_loop: type[NodeLoop] = NodeLoop  # type: ignore[type-abstract]
+    """Kind of the loops that clients run on."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     limits: SchedulerLimits = field(default_factory=SchedulerLimits)
 
@@ -137,8 +143,9 @@ class SimCluster:
             for node_id in self._config.node_ids
         }
         self._voters: dict[int, SimRaftTransport] = {}
-        self._client_host = self._new_host(CLIENT_NAME, CLIENT_NAME, None)
-        self.client = self._client_ports(self._client_host)
+        self.client_host = self._new_host(CLIENT_NAME, CLIENT_NAME, None, is_client=True)
+        """Host of the scenario."""
+        self.client = self._client_ports(self.client_host)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Start all nodes and run `main` as a client beside them; its result.
@@ -147,7 +154,7 @@ class SimCluster:
         """
         for node_id in self._config.node_ids:
             self.start(node_id)
-        return self.scheduler.run(self._client_host.loop, main)
+        return self.scheduler.run(self.client_host.loop, main)
 
     def close(self) -> None:
         """Drop everything; what dying tasks still do is done to no machine."""
@@ -174,14 +181,19 @@ class SimCluster:
 
     def new_client(self, name: str) -> ClientPorts:
         """A client on a host of its own, whose links can be cut; it runs on the scenario's loop."""
-        host = Host(name=name, loop=self._client_host.loop, address=name)
+        host = Host(name=name, loop=self.client_host.loop, address=name)
         self.network.attach(host)
         return self._client_ports(host)
 
-    def new_client_process(self, name: str) -> tuple[Host, ClientPorts]:
-        """A client in a process of its own, which can be paused and killed; names never repeat."""
-        host = self._new_host(name, name, None)
-        return host, self._client_ports(host)
+    def new_client_process(
+        self, name: str, *, clock: SimClock | None = None, start: int = 1
+    ) -> tuple[Host, ClientPorts]:
+        """A client in a process of its own, which can be paused and killed.
+
+        Names repeat only with another number of the `start` of a machine, which keeps its clock.
+        """
+        host = self._new_host(name, name, clock, is_client=True)
+        return host, self._client_ports(host, start=start)
 
     def end_client_process(self, host: Host) -> None:
         """End such a process at once (SIGKILL): its connections break, nothing of it runs on."""
@@ -204,7 +216,10 @@ class SimCluster:
         machine.host = self._new_host(
             machine.name, machine.address, machine.clock, machine.listeners
         )
-        machine.host.loop.create_task(self._boot(machine, machine.host), name="boot")
+        loop = machine.host.loop
+        loop.create_task(
+            self._boot(machine, machine.host), name="boot", context=loop.context.copy()
+        )
 
     def crash(self, node_id: int) -> None:
         """Cut a node's power, up or down: un-synced writes are lost or torn."""
@@ -228,7 +243,9 @@ class SimCluster:
         self._record("stop", machine)
         if node is not None:
             deadline_s = self.scheduler.now_s + within_s
-            stopping = host.loop.create_task(node.stop(), name="stop")
+            stopping = host.loop.create_task(
+                node.stop(), name="stop", context=host.loop.context.copy()
+            )
             while not stopping.done():
                 await asyncio.sleep(STOP_POLL_S)  # on another loop
                 if machine.host is not host:
@@ -260,11 +277,12 @@ class SimCluster:
 
     # Building
 
-    def _client_ports(self, host: Host) -> ClientPorts:
+    def _client_ports(self, host: Host, *, start: int = 1) -> ClientPorts:
+        seed = host.name if start == 1 else f"{host.name} {start}"
         return ClientPorts(
             transport=SimPeers(network=self.network, host=host),
             clock=host.loop.clock,
-            random=self._random.fork(host.name),
+            random=self._random.fork(seed),
             dialer=SimDialer(network=self.network, host=host),
         )
 
@@ -286,8 +304,13 @@ class SimCluster:
         address: str,
         clock: SimClock | None,
         listeners: tuple[Listener, ...] = (),
+        *,
+        is_client: bool = False,
     ) -> Host:
-        loop = self.scheduler.new_loop(name, clock)
+        kind = self._config.client_loop if is_client else NodeLoop
+        loop = self.scheduler.new_loop(name, clock, kind=kind)
+        if not is_client:
+            loop.context = self._config.node_context.copy()
         host = Host(name=name, loop=loop, address=address, listeners=listeners)
         self.network.attach(host)
         return host
@@ -321,7 +344,7 @@ class SimCluster:
             self.on_power_lost(machine.node_id)
         if machine.host is not None:
             self._end_process(machine, is_power_cut=is_power)
-        loop = self._client_host.loop
+        loop = self.client_host.loop
         self.scheduler.deliver(loop, partial(self._clear_cut, machine), delay_s=0)
 
     def _clear_cut(self, machine: Machine) -> None:

@@ -40,7 +40,7 @@ class SimClusterPort:
     A path may also end at one client alone, named by its host.
     """
 
-    def __init__(self, actions: FaultActions, load: Load) -> None:
+    def __init__(self, actions: FaultActions, load: Load | None = None) -> None:
         self._actions = actions
         self._simulation = actions.simulation
         self._load = load
@@ -99,7 +99,9 @@ class SimClusterPort:
 
     @property
     def load(self) -> Load:
-        """See `ClusterPort`."""
+        """See `ClusterPort`. Raises `LookupError` in a target that has none."""
+        if self._load is None:
+            raise LookupError("this target has no load of a story")
         return self._load
 
     @property

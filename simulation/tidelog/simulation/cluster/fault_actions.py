@@ -16,7 +16,7 @@ from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.storm_world import StormWorld
+from tidelog.simulation.cluster.storm_target import StormTarget
 
 DOWN_S = Sometimes(0.3, Span(2.0, 6.0), usual=Span(0.05, 2.0))
 STOP_S_MAX = 8.0
@@ -31,9 +31,9 @@ Link = tuple[str, str]
 
 
 class FaultActions:
-    """The actions on the world of one seed."""
+    """The actions on the target of one seed."""
 
-    def __init__(self, simulation: StormWorld, random: SeededRandom) -> None:
+    def __init__(self, simulation: StormTarget, random: SeededRandom) -> None:
         self.simulation = simulation
         self.random = random
         self.disks = Claims()

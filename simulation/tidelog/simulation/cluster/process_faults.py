@@ -1,6 +1,6 @@
 """Faults of links and processes: cut, clogged and lossy links, nodes killed, stopped and paused.
 
-Owns these kinds, for any storm over a `StormWorld`, and how one of a table strikes.
+Owns these kinds, for any storm over a `StormTarget`, and how one of a table strikes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.bad_weather import BadWeather
 from tidelog.simulation.cluster.fault_actions import DOWN_S, FaultActions, SwarmDraw
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.storm_world import StormWorld
+from tidelog.simulation.cluster.storm_target import StormTarget
 from tidelog.simulation.engine.network import Weather
 
 LINKS_S = Span(0.2, 5.0)
@@ -41,16 +41,16 @@ async def strike(kind: Kind[SwarmDraw], actions: FaultActions, run: ScenarioRun)
                 await asyncio.sleep(kind.lasts.draw(actions.random))
 
 
-def calm(world: StormWorld) -> None:
+def calm(target: StormTarget) -> None:
     """Let everything run as it should, when no fault lasts any more."""
-    world.cluster.network.weather = None
-    world.cluster.network.lateness.clear()
-    for node_id in world.config.node_ids:
-        world.machine(node_id).disk.slow_down(world.config.sync_latency_s_max)
-        if world.is_up(node_id):
-            world.cluster.drift(node_id, rate=1.0)
-        world.start(node_id)
-    world.restart_failed()
+    target.cluster.network.weather = None
+    target.cluster.network.lateness.clear()
+    for node_id in target.config.node_ids:
+        target.machine(node_id).disk.slow_down(target.config.sync_latency_s_max)
+        if target.is_up(node_id):
+            target.cluster.drift(node_id, rate=1.0)
+        target.start(node_id)
+    target.restart_failed()
 
 
 class LinkAndProcessFaults:

@@ -1,4 +1,4 @@
-"""Simulation of one seed: the world of its storm, with its clients' history and invariants.
+"""Simulation of one seed: the target of its storm, with its clients' history and invariants.
 
 Owns what faults and clients share; decides nothing by itself.
 """
@@ -39,7 +39,7 @@ from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.group_members import SimGroupMember
 from tidelog.simulation.cluster.invariants import Invariants
 from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
-from tidelog.simulation.cluster.storm_world import StormWorld, is_expected
+from tidelog.simulation.cluster.storm_target import StormTarget, is_expected
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
 
@@ -60,7 +60,7 @@ class NodeOptions:
     limits: SchedulerLimits = LIMITS
 
 
-class ClusterSimulation(StormWorld):
+class ClusterSimulation(StormTarget):
     """See the module."""
 
     def __init__(
@@ -195,7 +195,7 @@ class ClusterSimulation(StormWorld):
     # What is seen
 
     def look(self) -> None:
-        """See `StormWorld`; and count coverage."""
+        """See `StormTarget`; and count coverage."""
         self.observer.look()
         super().look()
 

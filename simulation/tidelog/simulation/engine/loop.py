@@ -38,24 +38,34 @@ class LoopScheduler(Protocol):
         """Something failed on `node` in a way that must fail the run."""
 
 
-def _refuse_the_rest(cls: LoopT) -> LoopT:
-    """Give every method of asyncio's loop contract that `cls` does not have a refusal."""
+def refuse_the_rest(
+    words: str, error: type[Exception] = NotImplementedError
+) -> Callable[[LoopT], LoopT]:
+    """Give every method of asyncio's loop contract that a class does not have a refusal.
+
+    `words` say where to go instead; methods of a base class that refuse are refused in these words.
+    """
 
     def refusal(name: str) -> Callable[..., NoReturn]:
         def refuse(*_: object, **__: object) -> NoReturn:
-            raise NotImplementedError(
-                f"loop.{name} would leave the simulation: go through a port (Clock, Disk, Peers)"
-            )
+            __tracebackhide__ = True  # of pytest: the caller's line is the one to see
+            raise error(f"loop.{name} would leave the simulation: {words}")
 
+        refuse.is_refusal = True  # type: ignore[attr-defined]
         return refuse
 
-    for name, inherited in vars(asyncio.AbstractEventLoop).items():
-        if callable(inherited) and not name.startswith("__") and name not in vars(cls):
-            setattr(cls, name, refusal(name))
-    return cls
+    def refuse_in(cls: LoopT) -> LoopT:
+        for name, inherited in vars(asyncio.AbstractEventLoop).items():
+            own = next((vars(one)[name] for one in cls.__mro__ if name in vars(one)), inherited)
+            is_missing = own is inherited or hasattr(own, "is_refusal")
+            if callable(inherited) and not name.startswith("__") and is_missing:
+                setattr(cls, name, refusal(name))
+        return cls
+
+    return refuse_in
 
 
-@_refuse_the_rest
+@refuse_the_rest("go through a port (Clock, Disk, Peers)")
 class NodeLoop(asyncio.AbstractEventLoop):
     """An incarnation of a node. Paused or stalled: its callbacks are held. Dead: dropped."""
 
@@ -70,6 +80,8 @@ class NodeLoop(asyncio.AbstractEventLoop):
         self.is_dead = False
         self.held: deque[asyncio.Handle] = deque()
         self.tasks: list[asyncio.Task[Any]] = []
+        self.context = Context()
+        """Context in which begins what comes from other nodes; each callback gets a copy."""
         self._scheduler = scheduler
         self._task_count = 0
         self._prune_at = _TASKS_BEFORE_PRUNING

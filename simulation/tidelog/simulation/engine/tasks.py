@@ -42,6 +42,17 @@ def _awaiting(task: asyncio.Task[Any]) -> str:
     return f"{' > '.join(names)} at {place}"
 
 
+def suspended_frames(task: asyncio.Task[Any]) -> list[FrameType]:
+    """Frames that a pending task is suspended in, outermost first."""
+    frames: list[FrameType] = []
+    awaited: object = task.get_coro()
+    while awaited is not None:
+        _, frame, awaited = _suspended(awaited)
+        if frame is not None:
+            frames.append(frame)
+    return frames
+
+
 def _suspended(awaited: object) -> tuple[CodeType | None, FrameType | None, object]:
     for kind in ("cr", "ag", "gi"):
         if hasattr(awaited, f"{kind}_code"):

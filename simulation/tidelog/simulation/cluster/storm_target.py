@@ -1,4 +1,4 @@
-"""World of a storm: nodes, what was found, and what faults may still do to it.
+"""Target of a storm: nodes, what was found, and what faults may still do to it.
 
 What `Faults`, `FaultActions` and the port of stories need, and no workload: a suite adds its own,
 the simulation of somebody's test (`tidelog.testing`) has the test's.
@@ -27,7 +27,7 @@ LOOK_EVERY_S = 0.1
 RESTART_AFTER_S = 0.5
 
 
-class StormWorld:
+class StormTarget:
     """Nodes are held down only by faults (`held`); other nodes that are down start again soon."""
 
     def __init__(
