@@ -17,7 +17,10 @@ from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("core", "records", "net", "log", "raft", "metadata", "broker", "node", "client")
+PACKAGES = (
+    *("core", "records", "net", "log", "raft", "metadata", "broker", "node", "client"),
+    "testing",
+)
 UNITS = frozenset(
     {
         *("s", "ms", "seconds", "timeout", "interval"),

@@ -128,6 +128,17 @@ def test_wrong_calls_say_what_to_do(cluster: LocalCluster) -> None:
         ended.start_all()
 
 
+def test_replicas_have_their_time_to_be_in_sync() -> None:
+    with LocalCluster(brokers=2, controllers=1) as three:
+        three.create_topic("t", partitions=1)
+        three.kill(3)  # nobody elects a leader now
+        leader = three.leader("t", 0)
+        assert leader is not None
+        three.kill(leader)
+        with pytest.raises(LocalClusterError, match=r"replicas are not in sync after 0\.5 s"):
+            three.wait_until_in_sync(timeout_s=0.5)
+
+
 def test_a_node_that_fails_ends_alone_and_is_told() -> None:
     with pytest.raises(LocalClusterError, match=r"node 2 failed: the disk is gone \(its log: "):
         use_a_cluster_whose_node_fails()

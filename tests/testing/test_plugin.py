@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.testing.plugin import LOG_LINES_MAX, NAME_CHARACTERS_MAX
+
 pytestmark = pytest.mark.process
 
 PYTEST_INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
@@ -63,6 +65,24 @@ def test_of_a_node(tidelog_fresh_cluster):
 """
 
 
+TALKATIVE = """
+def test_of_the_user(tidelog_fresh_cluster):
+    with open(tidelog_fresh_cluster._nodes.nodes[1].plan.log_path, "a") as log:
+        log.writelines(f"line {number}\\n" for number in range(1000))
+    assert False
+"""
+
+LONG_NAME = """
+import pytest
+
+
+@pytest.mark.parametrize("any", [1], ids=["é/" + "long" * 100])
+def test_of_a_long_name(tidelog_topic, any):
+    assert tidelog_topic.startswith("test_of_a_long_name-")
+    assert len(tidelog_topic) == 209
+"""
+
+
 def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_orders.py").write_text(text, encoding="utf-8")
     (folder / "pytest.ini").write_text(PYTEST_INI, encoding="utf-8")
@@ -74,7 +94,7 @@ def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedPr
         cwd=folder,
         env={
             **{n: v for n, v in os.environ.items() if "PYTEST" not in n},
-            "PYTHONPATH": str(folder),
+            "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
         },
     )
 
@@ -107,6 +127,18 @@ def test_a_failure_shows_the_nodes_logs_and_a_nodes_failure_fails_the_test(
     assert "log of tidelog node 3" in done.stdout
     assert "the user's own" in done.stdout
     assert "LocalClusterError: node 2 failed: the disk is gone" in done.stdout
+
+
+def test_of_a_nodes_log_the_end_is_shown(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, TALKATIVE)
+    shown = [line for line in done.stdout.splitlines() if line.startswith("line ")]
+    assert shown == [f"line {number}" for number in range(1000 - LOG_LINES_MAX, 1000)]
+
+
+def test_a_topics_name_is_as_long_as_a_topics_may_be(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, LONG_NAME)
+    assert done.returncode == 0, done.stdout
+    assert NAME_CHARACTERS_MAX == 200, "and 9 that make it unlike others"
 
 
 def test_an_old_pytest_runs_on_and_is_told_by_the_fixtures(tmp_path: Path) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tidelog.client.sync import Consumer, Producer
-from tidelog.testing import LocalCluster, LocalClusterError
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.node.local_cluster.process import Started
+from tidelog.testing import LocalCluster, LocalClusterError, process_node
+from tidelog.testing.plans import make_plans
+from tidelog.testing.process_node import ProcessNode
 
 pytestmark = pytest.mark.process
 ENDED_S_MAX = 60.0
@@ -66,6 +72,34 @@ def test_no_process_outlives_a_test_that_is_killed(tmp_path: Path) -> None:
         time.sleep(0.02)
 
 
+async def test_a_process_that_ignores_its_end_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_node, "STOP_S_MAX", 0.5)
+    node, process = started(tmp_path, DEAF)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"on\n"
+    with closing(process.stdout):
+        with pytest.raises(LocalClusterError, match=r"did not stop within 0\.5 s: it was killed"):
+            await asyncio.wait_for(node.stop(), ENDED_S_MAX)
+        assert process.poll() == -9
+
+
+def started(folder: Path, text: str) -> tuple[ProcessNode, subprocess.Popen[bytes]]:
+    """A node whose process runs a program instead."""
+    (plan,) = make_plans(folder, cluster_id="c", brokers=1, controllers=None, configs={})
+    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE)
+    node = ProcessNode(plan, GrpcTransport())
+    node._started = Started(process, 0)
+    return node, process
+
+
+DEAF = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("on", flush=True)
+time.sleep(600)
+"""
 KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -76,8 +76,13 @@ class ClusterNodes:
                 break
             except BaseException as error:
                 await self._kill_all()
-                if not left or not isinstance(error, PortTakenError | TakenPortError):
+                if not isinstance(error, PortTakenError | TakenPortError):
                     raise
+                if not left:
+                    raise LocalClusterError(
+                        f"a port was taken {PORT_TRIES_MAX} times, others each time: `ss -ltnp`"
+                        f" shows what listens here, end some of it; at last: {error}"
+                    ) from error
         await self.until(self._are_ready, READY_S_MAX, "the cluster is not ready")
 
     async def _start_all(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidelog.testing.local_cluster import LocalCluster
 
 NAME_CHARACTERS_MAX = 200
-LOG_LINES = 40
+LOG_LINES_MAX = 40
 _clusters: list[LocalCluster] = []
 """Those that run, for the tests that use them."""
 IS_NEW_ENOUGH = getattr(pytest, "version_tuple", (0,)) >= (8,)
@@ -149,7 +149,7 @@ if IS_NEW_ENOUGH:
         if report.failed:
             for cluster in item.stash.get(_used, []):
                 for node_id in cluster.node_ids:
-                    lines = cluster.logs(node_id).splitlines()[-LOG_LINES:]
+                    lines = cluster.logs(node_id).splitlines()[-LOG_LINES_MAX:]
                     report.sections.append((f"log of tidelog node {node_id}", "\n".join(lines)))
         return report
 

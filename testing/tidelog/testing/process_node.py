@@ -59,7 +59,12 @@ class ProcessNode:
 
     async def start(self) -> None:
         """See `ClusterNode`."""
-        process.refuse_taken_port(self.plan)
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + process.ENDING_TIMEOUT_S
+        while (error := process.taken_port(self.plan)) is not None:
+            if loop.time() > until_s:
+                raise error
+            await asyncio.sleep(POLL_S)
         self._started = process.start(self.plan, {MARK: str(self.plan.folder)})
 
     async def kill(self) -> None:

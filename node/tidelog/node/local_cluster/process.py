@@ -127,6 +127,15 @@ def refuse_taken_port(plan: NodePlan) -> None:
     Waits for a node that is just ending: its lock goes before its ports. To be called before the
     node starts, since gRPC may share a port silently.
     """
+    deadline_s = time.monotonic() + ENDING_TIMEOUT_S
+    while (error := taken_port(plan)) is not None:
+        if time.monotonic() >= deadline_s:
+            raise error
+        time.sleep(POLL_S)
+
+
+def taken_port(plan: NodePlan) -> TakenPortError | None:
+    """The error about a port of the node that another process listens on now."""
     listeners = plan.config.listeners
     bound = [
         (*_host_and_port(one.bind), "--kafka-ports" if one.is_kafka else "--ports")
@@ -136,25 +145,17 @@ def refuse_taken_port(plan: NodePlan) -> None:
         host, _ = _host_and_port(grpc_listeners(listeners)[0].bind)
         bound.append((host, plan.config.http_port, "--http-ports"))
     for host, number, option in bound:
-        if _stays_taken(host, number):
-            raise TakenPortError(
+        if _is_taken(host, number):
+            return TakenPortError(
                 f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
                 f" shows the process; end it, or start a new --data-dir with other {option}"
             )
+    return None
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     return host, int(port)
-
-
-def _stays_taken(host: str, port: int) -> bool:
-    deadline_s = time.monotonic() + ENDING_TIMEOUT_S
-    while _is_taken(host, port):
-        if time.monotonic() >= deadline_s:
-            return True
-        time.sleep(POLL_S)
-    return False
 
 
 def _is_taken(host: str, port: int) -> bool:
