@@ -156,7 +156,7 @@ async def test_a_read_of_what_is_in_memory_needs_no_thread(
         raise AssertionError("a thread")
 
     descriptor = os.open(file.path, os.O_RDONLY)
-    residency = page_cache.PageCache().residency(descriptor)
+    residency = page_cache.PageCache(memoryview(b"")).residency(descriptor)
     os.close(descriptor)
     if residency is Residency.UNKNOWN:
         pytest.fail("run the tests on a file system that tells what is in memory, or on tmpfs")

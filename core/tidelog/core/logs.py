@@ -12,8 +12,6 @@ from contextvars import Context, ContextVar
 from functools import partial
 from typing import Any, TypeAlias
 
-import structlog
-
 LogSink: TypeAlias = Callable[[str, str, dict[str, Any]], None]
 """Takes a line: the level's name, the event, and its fields."""
 
@@ -22,7 +20,7 @@ _sink: ContextVar[LogSink | None] = ContextVar("tidelog-log-sink", default=None)
 
 def get_logger(name: str) -> Any:  # structlog's own type of a lazy logger
     """Create the logger of a module, with structlog's methods: `info`, `warning` and so on."""
-    return _Logger(structlog.get_logger(name))
+    return _Logger(name)
 
 
 @contextmanager
@@ -43,12 +41,19 @@ def context_logging_to(sink: LogSink) -> Context:
 
 
 class _Logger:
-    def __init__(self, logger: Any) -> None:  # a lazy logger
-        self._logger = logger
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._logger: Any = None  # a lazy logger of structlog's
 
     def __getattr__(self, level: str) -> Any:  # a method of structlog's
         sink = _sink.get()
-        return getattr(self._logger, level) if sink is None else partial(_hand, sink, level)
+        if sink is not None:
+            return partial(_hand, sink, level)
+        if self._logger is None:
+            import structlog  # late: a client that logs nothing, and a node with a sink, need none
+
+            self._logger = structlog.get_logger(self._name)
+        return getattr(self._logger, level)
 
 
 def _hand(sink: LogSink, level: str, event: str, **fields: Any) -> None:  # fields of any kind

@@ -10,7 +10,8 @@ import os
 from enum import Enum, auto
 from pathlib import Path
 
-_SCRATCH_BYTES = 1 << 20
+SCRATCH_BYTES = 1 << 20
+"""Mapped, so that it takes memory only when it is used, and all of it goes with the disk."""
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 """File systems without a device to wait for."""
 _NO_NOWAIT = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
@@ -29,10 +30,10 @@ class Residency(Enum):
 
 
 class PageCache:
-    """Reads for the loop's thread only. Raises `OSError`."""
+    """Reads for the loop's thread only, by way of `scratch`. Raises `OSError`."""
 
-    def __init__(self) -> None:
-        self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
+    def __init__(self, scratch: memoryview) -> None:
+        self._scratch = scratch
         self._residencies: dict[int, Residency] = {}
         """Ability by device."""
 
@@ -49,7 +50,7 @@ class PageCache:
             is_memory = residency is Residency.IS_MEMORY
             return read_all(descriptor, offset, length) if is_memory else None
         scratch = self._scratch
-        if length > _SCRATCH_BYTES:
+        if length > len(scratch):
             length = min(length, max(0, os.fstat(descriptor).st_size - offset))
             scratch = memoryview(bytearray(length))
         try:

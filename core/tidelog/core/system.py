@@ -34,7 +34,7 @@ from tidelog.core.memory_reads import (
     NotInMemoryError,
     ReadByPath,
 )
-from tidelog.core.page_cache import PageCache, Residency, read_all
+from tidelog.core.page_cache import SCRATCH_BYTES, PageCache, Residency, read_all
 
 # Freed blocks from these sizes on return to the system; glibc allows no higher value of the first.
 MALLOC_MMAP_THRESHOLD_BYTES = 32 << 20
@@ -245,7 +245,7 @@ class SystemDisk:
         self.reads = ThreadPoolExecutor(self._config.read_threads, "tidelog-read")
         self._removals = ThreadPoolExecutor(self._config.removal_threads, "tidelog-remove")
         self.mode = MemoryMode()
-        self.cache = PageCache()
+        self.cache = PageCache(memoryview(mmap.mmap(-1, SCRATCH_BYTES)))
         self._others: list[SystemDisk] = []
         self._queued: dict[str, asyncio.Task[None]] = {}
         """Folder syncs that have not started: they cover all earlier changes in the folder."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidelog.core.env import Disk
 from tidelog.core.system import SystemClock, SystemRandom, boot_id, process_id
@@ -20,12 +21,13 @@ from tidelog.net.strangers import Strangers
 from tidelog.net.tcp_server import TcpServer
 from tidelog.net.transport import Transport
 from tidelog.node.config import NodeConfig
-from tidelog.node.http import HttpServer
 from tidelog.node.http_produce.posts import RecordPosts, producer_for
-from tidelog.node.metrics import registry_for
 from tidelog.node.ports import Ports
 from tidelog.node.server import Node, build_node
 from tidelog.raft.stream_transport import RaftPeerHandler, RaftStreamTransport
+
+if TYPE_CHECKING:
+    from tidelog.node.http import HttpServer
 
 STOP_GRACE_S = 0.5
 HEALTH_INTERVAL_S = 0.25
@@ -167,6 +169,10 @@ def _kafka_listeners(config: NodeConfig, node: Node) -> list[TcpServer]:
 def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> HttpServer | None:
     if config.http_port is None:
         return None
+    # Late: a node without this port, as in a test, starts without aiohttp's tenth of a second.
+    from tidelog.node.http import HttpServer
+    from tidelog.node.metrics import registry_for
+
     return HttpServer(
         host=grpc_listeners(config.listeners)[0].bind.rpartition(":")[0],
         port=config.http_port,
