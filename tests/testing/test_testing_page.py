@@ -24,6 +24,13 @@ def test_the_cluster_of_the_page_runs(tmp_path: Path) -> None:
     assert run("-c", block(PAGE, "from tidelog.testing import").text, folder=tmp_path) == ""
 
 
+def test_the_simulated_test_of_the_page_passes(tmp_path: Path) -> None:
+    text = block(PAGE, "from tidelog.client import Consumer, Producer").text
+    (tmp_path / "test_orders.py").write_text(text, encoding="utf-8")
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", folder=tmp_path)
+    assert "1 passed" in done
+
+
 def run(*arguments: str, folder: Path) -> str:
     """What Python prints, on both streams."""
     done = subprocess.run(
