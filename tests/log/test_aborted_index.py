@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -292,6 +293,24 @@ async def test_a_power_cut_anywhere_leaves_what_the_batches_tell(open_log: OpenL
         aborted, last_stable_offset = told(log)
         assert log.aborted_transactions(0, END) == aborted
         assert log.last_stable_offset == last_stable_offset
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_a_power_cut_after_a_roll_takes_no_index_of_flushed_records(
+    open_log: OpenLog, seed: int
+) -> None:
+    """They were flushed, and noted in the checkpoint, in the active segment: not its indexes."""
+    disk = SimDisk(random.Random(seed), 0.0)
+    log = await open_log(on=disk, segment_bytes=1)
+    writer = Writer(7)
+    writer.send(log, b"value")
+    writer.end(log, is_commit=False)
+    await log.flush()
+    await log.checkpoint()
+    append(log, b"roll")
+    disk.crash()
+    log = await open_log(on=disk, segment_bytes=1)
+    assert log.aborted_transactions(0, END) == [(7, 0)]
 
 
 async def test_a_compacted_log_of_many_transactions_does_not_grow(

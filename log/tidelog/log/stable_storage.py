@@ -156,11 +156,16 @@ class StableStorage:
             self._saved = current
 
     def _aborted_seals(self) -> tuple[IndexSeal, ...]:
+        """Seals of what is in memory, synced or not.
+
+        The active segment's index is not synced with its records. Without a seal a start would take
+        an index that a power cut emptied for that of a segment without aborted transactions.
+        """
         indexes = [(one.base_offset, one.aborted) for one in self._segments.all]
         return tuple(
             IndexSeal(base_offset, *index.seal)
             for base_offset, index in indexes
-            if not index.is_empty and not index.is_unsynced
+            if not index.is_empty
         )
 
     @contextmanager
