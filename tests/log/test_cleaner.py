@@ -29,7 +29,7 @@ from tidelog.core.errors import OutOfOrderSequenceError, StorageError
 from tidelog.log.cleaner import CleanerConfig, CleaningResult, LogCleaner
 from tidelog.log.compaction import BYTES_PER_KEY
 from tidelog.log.config import LogConfig
-from tidelog.log.file_names import CLEANED, SNAPSHOT
+from tidelog.log.file_names import CLEANED, SNAPSHOT, offsets_in
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import iter_batches
 from tidelog.records.compression import Codec
@@ -186,6 +186,7 @@ async def test_small_segments_become_one(
 
     assert base_offsets(disk, DIRECTORY) == [0, log.segments[-1].base_offset]
     assert len(log.segments) == 2
+    assert offsets_in(disk.list(DIRECTORY), SNAPSHOT) == [log.segments[-1].base_offset]
 
 
 async def test_tombstones_go_a_retention_after_their_first_cleaning(

@@ -428,6 +428,7 @@ class PartitionLog:
             await self._stable.sync(self.segments[:-1])
             with self._stable.failing():
                 await self._segments.replace(old, cleaned, now_ms=self._clock.monotonic_ms())
+                self._snapshots.drop_within(cleaned.base_offset, cleaned.next_offset)
                 self._stable.first_dirty_offset = first_dirty_offset
                 await self._stable.save()
             return True

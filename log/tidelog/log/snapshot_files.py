@@ -72,6 +72,10 @@ class SnapshotFiles:
         """Remove all snapshots below the newest one at or below `offset`."""
         self._drop([one for one in self._offsets if one <= offset][:-1])
 
+    def drop_within(self, start: int, end: int) -> None:
+        """Remove the snapshots between two offsets, where no segment begins any more."""
+        self._drop([one for one in self._offsets if start < one < end])
+
     async def sync(self) -> None:
         """Flush written snapshots to stable storage; the caller syncs the folder."""
         while self._unsynced:
