@@ -19,6 +19,8 @@ from tidelog.core.errors import ConcurrentTransactionsError, ProducerFencedError
 from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.node.handlers.produce_stream import ProduceStream
 from tidelog.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
+from tidelog.simulation.engine.scheduler import UnhandledError
+from tidelog.simulation.mutants.transactions import ALL
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     PartitionProduceData,
@@ -315,6 +317,12 @@ def test_an_answer_counts_for_its_leadership_alone(*, comes_back: bool) -> None:
         assert (leader.log.log_end_offset, leader.line_is_free) == (0, True)
 
     run(story, partitions=1)
+
+
+def test_the_mutant_that_takes_an_answer_of_before_is_noticed() -> None:
+    mutant = ALL["older_leaderships_verified"]
+    with mutant.applied(), pytest.raises(UnhandledError, match="AssertionError"):
+        test_an_answer_counts_for_its_leadership_alone(comes_back=True)
 
 
 def test_an_answer_does_not_count_for_a_later_topic_of_the_name() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from tests.client.real_cluster import ADDRESSES, BOOTSTRAP, RealCluster, encoded, started
 
 from tidelog.client import Consumer, RebalanceListener, Record, TopicPartition
+from tidelog.core.system import SystemClock
 
 AnyConsumer = Consumer[Any, Any]
 
@@ -89,3 +90,13 @@ def not_led_by(cluster: RealCluster, address: str) -> list[TopicPartition]:
         for one in cluster.image.topics["orders"].partitions
         if one.leader_id is not None and ADDRESSES[one.leader_id] != address
     ]
+
+
+class SleptClock(SystemClock):
+    """A clock that goes on while its process does not."""
+
+    def __init__(self) -> None:
+        self.slept_ms = 0
+
+    def monotonic_ms(self) -> int:
+        return super().monotonic_ms() + self.slept_ms

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from tests.client.group_consumers import (
     ALL,
-    AnyConsumer,
     Heard,
+    SleptClock,
     consumer,
     kill,
     not_led_by,
@@ -26,12 +26,11 @@ from tests.client.topic_changes import add_partitions
 from tests.node.group_calls import GroupCalls
 
 from tidelog.broker.coordinator.group_config import GroupConfig
-from tidelog.client import GroupMetadata, TopicPartition
+from tidelog.client import TopicPartition
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
 from tidelog.client.errors import (
     CommitFailedError,
 )
-from tidelog.core.system import SystemClock
 from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.asyncio
@@ -190,16 +189,6 @@ async def test_one_that_was_not_answered_for_a_session_owns_nothing() -> None:
     await reader.close(timeout_ms=100)
 
 
-class SleptClock(SystemClock):
-    """A clock that goes on while its process does not."""
-
-    def __init__(self) -> None:
-        self.slept_ms = 0
-
-    def monotonic_ms(self) -> int:
-        return super().monotonic_ms() + self.slept_ms
-
-
 @pytest.mark.parametrize("style", ["getmany", "getbatches", "iteration"])
 async def test_one_that_slept_through_its_session_hands_out_nothing_more(
     cluster: RealCluster, style: str
@@ -221,45 +210,6 @@ async def test_one_that_slept_through_its_session_hands_out_nothing_more(
         assert [what for what, _ in heard.calls] == ["assigned", "lost", "assigned"]
     await until(lambda: [what for what, _ in heard.calls] == ["assigned", "lost", "assigned"])
     await reader.close(timeout_ms=100)
-
-
-async def test_metadata_of_records_that_are_read_again_commits_nothing(
-    cluster: RealCluster,
-) -> None:
-    """The member lost all and has it again, unknown to an application that reads nothing now."""
-    heard, clock = Heard(), SleptClock()
-    reader = consumer(cluster, clock=clock)
-    await reader.subscribe(["orders"], listener=heard)
-    await read(reader, 20)
-    before = reader.group_metadata()
-    clock.slept_ms = 50_000
-    await until(lambda: [what for what, _ in heard.calls] == ["assigned", "lost", "assigned"])
-    assert reader.group_metadata() == before._replace(epoch=0)
-    await read(reader, 20)
-    assert reader.group_metadata().epoch > before.epoch
-    await reader.close(timeout_ms=100)
-
-
-async def test_metadata_last_until_the_group_is_left(cluster: RealCluster) -> None:
-    """A listener commits what it is done with in a transaction, as the consumer closes, too."""
-    found: list[GroupMetadata] = []
-
-    class Committing(Heard):
-        async def on_partitions_revoked(
-            self, consumer: AnyConsumer, partitions: Sequence[TopicPartition]
-        ) -> None:
-            del partitions
-            found.append(consumer.group_metadata())
-
-    reader = consumer(cluster)
-    await reader.subscribe(["orders"], listener=Committing())
-    await read(reader, 20)
-    before = reader.group_metadata()
-    await reader.unsubscribe()
-    assert found == [before]
-    assert before.epoch > 0
-    assert reader.group_metadata().epoch == -1
-    await reader.close()
 
 
 async def test_one_that_dies_is_replaced_and_nothing_is_missed(cluster: RealCluster) -> None:

@@ -32,6 +32,7 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import CONTROL_FLAG
 from tidelog.records.records import read_marker
 from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.mutants.transactions import ALL
 
 KAFKA = Path(__file__).parent.parent / "testdata/kafka"
 SEGMENT_BYTES = 250
@@ -212,6 +213,14 @@ async def test_a_truncated_log_has_the_index_of_its_batches(
     kill_without_checkpoint = await open_log(segment_bytes=SEGMENT_BYTES)
     assert indexes(disk) == cut_index
     assert kill_without_checkpoint.aborted_transactions(0, END) == told
+
+
+async def test_the_mutant_that_keeps_entries_of_cut_markers_is_noticed(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    mutant = ALL["aborted_index_not_truncated"]
+    with mutant.applied(), pytest.raises(AssertionError):
+        await test_a_truncated_log_has_the_index_of_its_batches(disk, open_log, 48)
 
 
 async def test_the_index_leaves_the_log_with_its_segment(disk: SimDisk, open_log: OpenLog) -> None:

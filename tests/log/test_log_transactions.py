@@ -19,6 +19,7 @@ from tidelog.log.producers import EPOCH_MAX
 from tidelog.records.batch import CONTROL_FLAG, LOG_APPEND_TIME_FLAG, TRANSACTIONAL_FLAG
 from tidelog.records.records import ControlMarker, read_marker
 from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.mutants.transactions import ALL
 
 
 def mark(
@@ -118,6 +119,12 @@ async def test_an_older_coordinator_ends_nothing(open_log: OpenLog) -> None:
             mark(log, epoch=epoch, coordinator_epoch=3)
     assert log.is_in_transaction(7, 1)
     assert mark(log, epoch=2, coordinator_epoch=4) == (3, False)
+
+
+async def test_the_mutant_that_compares_no_coordinators_is_noticed(open_log: OpenLog) -> None:
+    mutant = ALL["coordinator_epochs_not_compared"]
+    with mutant.applied(), pytest.raises(pytest.fail.Exception):
+        await test_an_older_coordinator_ends_nothing(open_log)
 
 
 @pytest.mark.parametrize(("epoch", "coordinator_epoch"), [(-1, 0), (EPOCH_MAX + 1, 0), (0, -1)])

@@ -28,6 +28,7 @@ from tidelog.broker.partition_adder import Producer
 from tidelog.core.errors import NonEmptyGroupError, TidelogError, code_name
 from tidelog.records.batch import iter_batches, parse_header
 from tidelog.records.records import ControlMarker, encode_marker
+from tidelog.simulation.mutants.transactions import ALL
 
 PARTITIONS = 3
 PRODUCERS = (5, 6, 7)
@@ -189,6 +190,15 @@ def test_a_shard_equals_the_model_live_and_loaded_from_any_compacted_log(seed: i
     assert machine.shard.offsets.pending.state_bytes == 0
 
 
+def test_the_mutant_whose_look_ups_do_not_wait_is_noticed() -> None:
+    machine = Machine()
+    machine.commit(0, 1)
+    machine.commit(0, 2, 5)
+    machine.check()
+    with ALL["pending_offsets_ignored"].applied(), pytest.raises(AssertionError):
+        machine.check()
+
+
 def test_the_log_of_a_model_has_transactions_of_several_producers() -> None:
     machine = Machine()
     machine.commit(0, 1, 5)
@@ -296,3 +306,10 @@ def test_the_epoch_of_a_member_is_checked_in_a_transaction(committer: Committer,
     except TidelogError as error:
         found = code_name(error.code)
     assert found == code
+
+
+def test_the_mutant_that_compares_no_members_is_noticed() -> None:
+    with ALL["members_not_compared"].applied(), pytest.raises(AssertionError):
+        test_the_epoch_of_a_member_is_checked_in_a_transaction(
+            Committer("m", 0), "STALE_MEMBER_EPOCH"
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -46,6 +46,7 @@ from tidelog.core.errors import (
 from tidelog.core.journal import Event
 from tidelog.core.system import SystemClock
 from tidelog.records.batch import parse_header
+from tidelog.simulation.mutants.transactions import ALL
 
 pytestmark = pytest.mark.asyncio
 LED = Leadership("__transaction_state", b"i" * 16, 0, 5)
@@ -61,7 +62,7 @@ class Brokers:
         self.is_committing = True
         self.led = LED
         self.runtime: Any = None  # the coordinator's, once it is there
-        self.has_topic = True
+        self.has_topic = self.has_session = True
         self.next_id = 100
         self.leaders: dict[TransactionPartition, int | Place] = {P0: 1, P1: 2}
         self.requests: list[tuple[int, list[Marker]]] = []
@@ -129,7 +130,7 @@ class Coordinated:
             ports=TransactionPorts(
                 partitions=lambda: int(brokers.has_topic),
                 create_topic=brokers.create,
-                has_session=lambda: True,
+                has_session=lambda: brokers.has_session,
                 new_producer_id=brokers.new_producer_id,
                 leader_of=lambda one: brokers.leaders[one],
                 markers=brokers,
@@ -207,6 +208,31 @@ async def test_nothing_is_answered_and_no_marker_sent_before_the_decision_is_com
     all_of_it.brokers.commit()
     assert await repeated == Producer(100, 1)
     await all_of_it.until(lambda: all_of_it.state() is State.CompleteCommit)
+
+
+async def test_unheard_by_the_controllers_each_answer_waits_for_the_replicas(
+    all_of_it: Coordinated,
+) -> None:
+    """Decision 0056: another one may lead, and may have decided what this one has open."""
+    coordinator, brokers = all_of_it.coordinator, all_of_it.brokers
+    producer = await all_of_it.begun()
+    brokers.has_session = brokers.is_committing = False
+    questions: list[Callable[[], Awaitable[object]]] = [
+        lambda: coordinator.describe("a"),
+        coordinator.list,
+        lambda: coordinator.add_partitions("a", producer, [P0]),
+    ]
+    for ask in questions:
+        with pytest.raises(CoordinatorNotAvailableError):
+            await ask()
+    brokers.is_committing = True
+    assert (await coordinator.describe("a")).transaction.state is State.Ongoing
+
+
+async def test_the_mutant_that_answers_from_memory_is_noticed(all_of_it: Coordinated) -> None:
+    mutant = ALL["transactions_not_confirmed"]
+    with mutant.applied(), pytest.raises(pytest.fail.Exception):
+        await test_unheard_by_the_controllers_each_answer_waits_for_the_replicas(all_of_it)
 
 
 async def test_a_coordinator_that_moved_sends_all_markers_again_in_its_epoch(

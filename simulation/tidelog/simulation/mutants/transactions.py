@@ -23,11 +23,22 @@ AT_ONCE: frozenset[str] = frozenset(
         "prepared_commits_time_out",
         "stable_up_to_the_high_watermark",
         "aborted_left_out",
+        "repeated_commits_answered",
+        "missing_members_passed_over",
+        "partitions_not_verified",
+        "stable_past_uncommitted_markers",
     }
 )
 """Noticed without any fault: they are no subtle ones, and not hunted."""
 
-UNSEEN: frozenset[str] = frozenset()
+UNSEEN: frozenset[str] = frozenset(
+    {
+        "transactions_not_confirmed",
+        "older_leaderships_verified",
+        "coordinator_epochs_not_compared",
+        "metadata_of_now",
+    }
+)
 """Not noticed by every hundred seeds. Hunted when asked for.
 
 docs/MUTANTS.md says what it would take.
