@@ -210,6 +210,16 @@ async def test_nothing_is_answered_and_no_marker_sent_before_the_decision_is_com
     await all_of_it.until(lambda: all_of_it.state() is State.CompleteCommit)
 
 
+async def test_the_mutant_that_sends_markers_before_the_commit_is_noticed(
+    all_of_it: Coordinated,
+) -> None:
+    mutant = ALL["markers_before_commit"]
+    with mutant.applied(), pytest.raises(AssertionError):
+        await test_nothing_is_answered_and_no_marker_sent_before_the_decision_is_committed(
+            all_of_it
+        )
+
+
 async def test_unheard_by_the_controllers_each_answer_waits_for_the_replicas(
     all_of_it: Coordinated,
 ) -> None:

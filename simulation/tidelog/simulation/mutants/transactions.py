@@ -33,6 +33,7 @@ AT_ONCE: frozenset[str] = frozenset(
 
 UNSEEN: frozenset[str] = frozenset(
     {
+        "markers_before_commit",
         "transactions_not_confirmed",
         "older_leaderships_verified",
         "coordinator_epochs_not_compared",
