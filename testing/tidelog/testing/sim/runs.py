@@ -11,6 +11,8 @@ from tidelog.testing.sim.seed_run import Outcome, Plan, run_seed
 from tidelog.testing.sim.storm import Struck
 
 SHRINK_RUNS_MAX = 20
+SHRINK_STEPS_MAX = 400_000
+"""Steps of all these runs together: one that waits for its limit of time takes many."""
 TIMELINE_LINES = 40
 CAUSES = (
     "datetime.now (time.time follows the seed, C code's clocks do not), a C extension's clock or "
@@ -133,18 +135,19 @@ def _failure(plan: Plan, outcome: Outcome, *, shrinks: bool) -> SeedFailure:
 
 def _shrink(plan: Plan, outcome: Outcome) -> Sequence[Struck]:
     """Leave out all faults, halves of them, then one by one, while the same error comes."""
-    runs_left = SHRINK_RUNS_MAX
+    runs_left, steps_left = SHRINK_RUNS_MAX, SHRINK_STEPS_MAX
     least = outcome
     left_out: frozenset[int] = frozenset()
     size = len(outcome.struck)
-    while size and runs_left and least.struck:
+    while size and least.struck:
         for at in range(0, len(least.struck), size):
-            if not runs_left:
-                break
+            if not runs_left or steps_left <= 0:
+                return least.struck
             runs_left -= 1
             without = left_out | {one.number for one in least.struck[at : at + size]}
             tried = run_seed(plan, outcome.seed, left_out=without)
             _stop_if_asked(plan, tried.error)
+            steps_left -= tried.steps
             if type(tried.error) is type(outcome.error):
                 least, left_out = tried, without
                 break

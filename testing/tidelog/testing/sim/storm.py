@@ -47,6 +47,7 @@ HARSH = (
 SETS = {"none": (), "standard": STANDARD, "harsh": HARSH}
 
 PLAN = Plan(kinds_min=2, kinds_max=6, gap=Span(0.02, 1.2))
+LED_AGAIN_S_MAX = 5.0
 STRIKES_MAX = 12
 """Strikes of a storm at most: its faults end by themselves within seconds."""
 AT_A_MOMENT = ("kill", "stop", "process_kill", "power_cut", "leader_move", "clock_drift")
@@ -267,8 +268,15 @@ class _ProcessFaults:
         await self._actions.cut(links, *LINKS_S)
 
     async def _move_leaders(self) -> None:
-        """Let the preferred replicas lead again, as an operator does after a restart."""
-        self._actions.count("leader_move")
+        """Stop a leader in order, which hands over what it leads, and let it lead again."""
+        target = self._field.target
+        node_id = self._actions.victim()
+        if not target.is_up(node_id):
+            return
+        self._actions.count("leader_move", f"node {node_id}")
+        await self._actions.stop(node_id)
+        target.start(node_id)
+        await self._actions.until(lambda: target.image.is_alive(node_id), within_s=LED_AGAIN_S_MAX)
         ports = self._field.ports
         admin = Admin(
             self._field.target.bootstrap,
