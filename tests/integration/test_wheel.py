@@ -13,6 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
+from tests.doc_blocks import block
 
 from tidelog.cli.main import COMMANDS
 from tidelog.net.quiet_ports import quiet_ports
@@ -113,8 +114,12 @@ def test_orders(tidelog_cluster, tidelog_topic):
         assert producer.send(tidelog_topic, value=b"x", partition=0).offset == 0
 """
     (tmp_path / "test_orders.py").write_text(code)
-    done = _run(python, "-m", "pytest", "-q", "test_orders.py", cwd=tmp_path)
+    simulated = block("docs/TESTING.md", "from tidelog.client import Consumer, Producer").text
+    (tmp_path / "test_simulated.py").write_text(simulated)
+    files = ("test_orders.py", "test_simulated.py")
+    done = _run(python, "-m", "pytest", "-q", *files, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
 
 
 def test_a_cluster_without_its_extra_says_what_to_install(client: Path, tmp_path: Path) -> None:
