@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import grpc
@@ -12,7 +13,7 @@ import pytest
 
 from tidelog.chaos.workloads.noise import DATA, HEADERS, PREFACE, SETTINGS, call_headers, frame
 from tidelog.net.call import LOCAL_CALL, Call, counts_responses
-from tidelog.net.grpc_connections import SLICE, connections_at, connections_of
+from tidelog.net.grpc_connections import SLICE, connections_at, connections_of, descriptors_max
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.listeners import one_listener
 from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponse
@@ -191,3 +192,38 @@ async def test_a_look_at_many_descriptors_lets_others_have_the_loop() -> None:
             assert list(found) == ["ipv4:{}:{}".format(*ours.getsockname())]
         others.cancel()
     assert turns >= 4
+
+
+def test_looks_on_several_threads_do_not_multiply_each_others_descriptors() -> None:
+    threads = 8
+
+    async def look() -> int:
+        async with connections_at({1}):
+            return descriptors_max()
+
+    with ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128))
+        for _ in range(100):
+            stack.enter_context(socket.create_connection(server.getsockname()))
+            stack.enter_context(server.accept()[0])
+        before = descriptors_max()
+        with ThreadPoolExecutor(threads) as pool:
+            sizes = list(pool.map(lambda _: asyncio.run(look()), range(20 * threads)))
+    assert max(sizes) <= max(2 * before, 512), "a look holds what it was asked for, and no more"
+
+
+async def test_connections_of_other_families_are_left_alone() -> None:
+    with ExitStack() as stack:
+        for pair in (socket.socketpair(), _connected_by_name("\0tidelog-any-name")):
+            for one in pair:
+                stack.enter_context(one)
+        async with connections_at({1}) as found:
+            assert found == {}
+
+
+def _connected_by_name(name: str) -> tuple[socket.socket, ...]:
+    server, client = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    server.bind(name)
+    server.listen()
+    client.connect(name)
+    return server, client, server.accept()[0]

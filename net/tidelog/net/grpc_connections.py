@@ -88,18 +88,38 @@ async def _find_connected(
     for descriptor in range(descriptors_max()):
         if descriptor % SLICE == SLICE - 1:
             await asyncio.sleep(0)
-        if descriptor in own:
+        if descriptor in own or _ends_of(descriptor, is_asked_for) is None:
             continue
-        with suppress(OSError):  # closed, or a socket that is not connected
-            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-                continue
+        with suppress(OSError):  # closed meanwhile
             sock = stack.enter_context(
                 socket.fromfd(descriptor, socket.AF_INET6, socket.SOCK_STREAM)
             )
             own.add(sock.fileno())
-            name = sock.getpeername()
-            if len(name) > 1:
-                peer = peer_name(name[0], name[1])
-                if is_asked_for(peer, sock.getsockname()[1]):
-                    found[peer] = sock
+            # Looked at again: the number may have been given to another one in between.
+            peer = _ends_of(sock.fileno(), is_asked_for)
+            if peer is not None:
+                found[peer] = sock
     return found
+
+
+def _ends_of(descriptor: int, is_asked_for: Callable[[str, int], bool]) -> str | None:
+    """The peer of a TCP connection that is asked for; None for every other descriptor.
+
+    Duplicates nothing: searches on other threads would look at the duplicates and double them.
+    """
+    try:
+        if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            return None
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, descriptor)
+    except OSError:  # closed
+        return None
+    try:
+        name, own_name = sock.getpeername(), sock.getsockname()
+    except OSError:  # not connected
+        return None
+    finally:
+        sock.detach()  # it is somebody else's
+    if not isinstance(name, tuple) or len(name) < 2 or not isinstance(name[1], int):
+        return None  # of another family: a name, or bytes
+    peer = peer_name(name[0], name[1])
+    return peer if is_asked_for(peer, own_name[1]) else None
