@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -118,12 +118,27 @@ async def test_ports_are_chosen_anew_only_so_often(
     assert calls == PORT_TRIES_MAX
 
 
-async def test_a_task_that_swallows_its_end_holds_up_no_kill(tmp_path: Path) -> None:
+@pytest.fixture
+async def life(tmp_path: Path) -> _Life:
     (plan,) = planned(tmp_path)
-    loop = asyncio.get_running_loop()
-    loop.set_task_factory(create_noted_task)
-    life = _Life(plan, HostedNode(plan))
-    released = asyncio.Event()
+    asyncio.get_running_loop().set_task_factory(create_noted_task)
+    return _Life(plan, HostedNode(plan))
+
+
+async def begun(life: _Life, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """A task of the node that has come to its first wait."""
+    tasks: list[asyncio.Task[None]] = []
+
+    async def begin() -> None:
+        tasks.append(asyncio.create_task(work))
+
+    await life.run(begin())
+    await asyncio.sleep(0)
+    return tasks[0]
+
+
+async def test_a_task_that_swallows_its_end_holds_up_no_kill(life: _Life) -> None:
+    loop, released = asyncio.get_running_loop(), asyncio.Event()
 
     async def swallow() -> None:
         while not released.is_set():
@@ -133,18 +148,27 @@ async def test_a_task_that_swallows_its_end_holds_up_no_kill(tmp_path: Path) -> 
             except asyncio.CancelledError:
                 continue
 
-    async def begin() -> None:
-        stubborn.append(asyncio.create_task(swallow()))
-
-    stubborn: list[asyncio.Task[None]] = []
-    await life.run(begin())
-    await asyncio.sleep(0)
+    stubborn = await begun(life, swallow())
     began_s = loop.time()
     await life.end_at_once()
     assert loop.time() - began_s == pytest.approx(END_S_MAX, abs=0.1)
     released.set()
-    stubborn[0].cancel()
-    await stubborn[0]
+    stubborn.cancel()
+    await stubborn
+
+
+async def test_a_task_that_begins_at_the_end_of_another_ends_too(life: _Life) -> None:
+    last: list[asyncio.Task[None]] = []
+
+    async def report() -> None:
+        try:
+            await asyncio.sleep(LONG_S)
+        finally:
+            last.append(asyncio.create_task(asyncio.sleep(LONG_S)))
+
+    await begun(life, report())
+    await life.end_at_once()
+    assert [task.cancelled() for task in last] == [True]
 
 
 def test_a_cluster_has_no_more_nodes_than_a_test_needs() -> None:

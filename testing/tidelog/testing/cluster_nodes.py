@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,11 +95,7 @@ class ClusterNodes:
             configs=settings.configs,
         )
         self.nodes = {plan.node_id: self._node(plan) for plan in plans}
-        starts = [node.start() for node in self.nodes.values()]
-        # All have come to an end before some error makes the caller kill them.
-        for error in await asyncio.gather(*starts, return_exceptions=True):
-            if error is not None:
-                raise error
+        await _all_done(node.start() for node in self.nodes.values())
 
     def _node(self, plan: NodePlan) -> ClusterNode:
         if self.settings.processes:
@@ -110,7 +106,7 @@ class ClusterNodes:
         """End every node: at once, or in order where the folder is kept."""
         try:
             if self.settings.keep and not self.failures():
-                await asyncio.gather(*(node.stop() for node in self.nodes.values()))
+                await _all_done(node.stop() for node in self.nodes.values())
             else:
                 await self._kill_all()
         finally:
@@ -119,7 +115,7 @@ class ClusterNodes:
                 self._guardian.communicate(guardian.KEEP)
 
     async def _kill_all(self) -> None:
-        await asyncio.gather(*(node.kill() for node in self.nodes.values()))
+        await _all_done(node.kill() for node in self.nodes.values())
 
     # Rest
 
@@ -180,6 +176,13 @@ class ClusterNodes:
     def admin(self) -> Admin:
         """Make an admin client of the cluster, on this loop."""
         return Admin([plan.address for plan in self.brokers], transport=self._transport)
+
+
+async def _all_done(works: Iterable[Awaitable[None]]) -> None:
+    """Wait until each has come to its end, then raise the first one's error, if any."""
+    for error in await asyncio.gather(*works, return_exceptions=True):
+        if error is not None:
+            raise error
 
 
 def _start_guardian(folder: Path) -> subprocess.Popen[bytes]:

@@ -132,9 +132,11 @@ class _Life:
 
     async def end_in_order(self) -> None:
         self._ended.set()
-        if self._served is not None and not self.is_over:
-            await self.run(self._close(self._served))
-        await self._end()
+        try:
+            if self._served is not None and not self.is_over:
+                await self.run(self._close(self._served))
+        finally:
+            await self._end()
 
     async def _close(self, served: ServedNode) -> None:
         with log_to(self._lines):
@@ -147,26 +149,31 @@ class _Life:
         self._ended.set()
         if self._ending is not None:
             await self._ending
-            return
-        if self._served is not None:
-            await self._served.hang_up()
-        await self._end()
+        else:
+            await self._die()
 
     async def _end(self) -> None:
         self.is_over = True
-        left = [task for task in self._tasks if not task.done()]
-        for task in left:
-            # Those of gRPC's own end with their connections, and complain when they are cancelled.
-            if isinstance(task.get_coro(), CoroutineType):
-                task.cancel()
-        if left:
-            ended, _ = await asyncio.wait(left, timeout=END_S_MAX)
+        try:
+            await self._end_tasks()
+        finally:
+            self._disk.release()
+            self._locks.close()
+            self._lines.close()
+
+    async def _end_tasks(self) -> None:
+        """Cancel what runs, and what that begins at its end, as reports of a peer that is gone."""
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + END_S_MAX
+        while (left := [one for one in self._tasks if not one.done()]) and loop.time() < until_s:
+            for task in left:
+                # Those of gRPC's own end with their connections, and complain when cancelled.
+                if isinstance(task.get_coro(), CoroutineType):
+                    task.cancel()
+            ended, _ = await asyncio.wait(left, timeout=until_s - loop.time())
             for task in ended:
                 if not task.cancelled():
                     task.exception()  # of a node that has ended: nobody else asks
-        self._disk.release()
-        self._locks.close()
-        self._lines.close()
 
     def _on_fatal(self, error: BaseException) -> None:
         """End the node, as its process would end: a crash is safe, going on is not."""
@@ -179,6 +186,8 @@ class _Life:
         self._ending = loop.create_task(self._die(), context=Context())
 
     async def _die(self) -> None:
-        if self._served is not None:
-            await self._served.hang_up()
-        await self._end()
+        try:
+            if self._served is not None:
+                await self._served.hang_up()
+        finally:
+            await self._end()
