@@ -1,3 +1,4 @@
+# pyright: strict
 """A cluster in your test: three real brokers in the test's own process, from pip, without a JVM.
 
     with LocalCluster() as cluster:                     # or `async with`

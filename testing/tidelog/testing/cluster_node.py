@@ -1,3 +1,4 @@
+# pyright: strict
 """A node of a test's cluster, in this process or in one of its own. All on the cluster's loop."""
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ class ClusterNode(Protocol):
     @property
     def is_running(self) -> bool:
         """True from a start to the end, paused or not."""
+        ...
 
     @property
     def failure(self) -> str | None:
         """Why the node ended by itself; None if it did not."""
+        ...
 
     async def is_ready(self) -> bool:
         """True when it serves: see `Node.is_ready`."""
+        ...
 
     async def start(self) -> None:
         """Start it. Raises `PortTakenError`, `TidelogError`."""

@@ -1,3 +1,4 @@
+# pyright: strict
 """The nodes of a test's cluster, on one loop: their start, their ends, and when they rest."""
 
 from __future__ import annotations

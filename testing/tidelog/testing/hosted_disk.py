@@ -1,3 +1,4 @@
+# pyright: strict
 """The disk of a node in this process, which closes what the node left open when it was killed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: strict
 """A node in this process, on the loop of its cluster: no signals, no logging of the process's.
 
 Its tasks are those begun in its context, so that it can be ended among others on the same loop.

@@ -1,3 +1,4 @@
+# pyright: strict
 """A cluster of real nodes for a test, in the test's process or in processes of its own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: strict
 """The log of a node in this process: a file of its own, which nothing of the test's sees.
 
 Without structlog, whose import costs a test a twentieth of a second and three megabytes.

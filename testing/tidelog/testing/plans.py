@@ -1,3 +1,4 @@
+# pyright: strict
 """The configuration of a test's nodes: ids, roles and free ports, and the keys a test may choose.
 
 Nodes have the ids 1, 2, … Without controllers of their own, the first three brokers are controllers
@@ -85,7 +86,7 @@ def make_plans(
         str(node_id): addresses[node_id] for node_id, has in roles.items() if "controller" in has
     }
     common = {**small_cluster_values(brokers), **configs, "cluster.id": cluster_id}
-    plans = []
+    plans: list[NodePlan] = []
     for node_id, own_roles in roles.items():
         listeners = addresses[node_id]
         if "broker" in own_roles:

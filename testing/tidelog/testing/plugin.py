@@ -1,3 +1,4 @@
+# pyright: strict
 """Pytest's fixtures of clusters, and hooks of simulated tests.
 
 Imports nothing of Tidelog's nodes before a test uses one.
@@ -20,7 +21,7 @@ NAME_CHARACTERS_MAX = 200
 LOG_LINES_MAX = 40
 _clusters: list[LocalCluster] = []
 """Those that run, for the tests that use them."""
-IS_NEW_ENOUGH = getattr(pytest, "version_tuple", (0,)) >= (8,)
+IS_NEW_ENOUGH = int(pytest.__version__.partition(".")[0]) >= 8
 """False with a pytest whose run the hooks below would break; then the fixtures say so."""
 
 
@@ -147,7 +148,7 @@ if IS_NEW_ENOUGH:
             if run.failure is not None and report.failed:
                 report.sections.append((plugin_simulated.SECTION, run.lines()))
         if report.failed:
-            for cluster in item.stash.get(_used, []):
+            for cluster in item.stash.get(_used, None) or ():
                 for node_id in cluster.node_ids:
                     lines = cluster.logs(node_id).splitlines()[-LOG_LINES_MAX:]
                     report.sections.append((f"log of tidelog node {node_id}", "\n".join(lines)))

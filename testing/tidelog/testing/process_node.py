@@ -1,3 +1,4 @@
+# pyright: strict
 """A node in a process of its own, which SIGKILL and SIGSTOP reach."""
 
 from __future__ import annotations
