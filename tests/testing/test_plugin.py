@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,36 @@ class TestPlain:
 def test_fresh(tidelog_cluster, tidelog_fresh_cluster):
     tidelog_fresh_cluster.kill(2)
     assert tidelog_cluster.bootstrap != tidelog_fresh_cluster.bootstrap
+"""
+
+UVLOOP = """
+import asyncio
+
+import uvloop
+
+from tidelog.client import Producer
+
+
+def test_in_a_loop_of_uvloops(tidelog_fresh_cluster):
+    async def send():
+        assert isinstance(asyncio.get_running_loop(), uvloop.Loop)
+        tidelog_fresh_cluster.create_topic("t", partitions=1)
+        async with Producer(tidelog_fresh_cluster.bootstrap) as producer:
+            assert (await producer.send("t", value=b"x")).offset == 0
+            tidelog_fresh_cluster.kill(tidelog_fresh_cluster.leader("t", 0))
+            assert (await producer.send("t", value=b"x")).offset == 1
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(send())
+"""
+
+ORDERS_OF_ANYIO = ORDERS.replace("async def", "@pytest.mark.anyio\nasync def")
+ANYIO = f"""
+{ORDERS_OF_ANYIO}
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
 """
 
 PROCESSES = """
@@ -105,12 +136,35 @@ def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedPr
         ("--asyncio-mode=auto",),
         ("--asyncio-mode=auto", "-n", "2"),
         ("--asyncio-mode=auto", "--strict-markers", "--strict-config", "-W", "error"),
+        ("--asyncio-mode=strict", "--timeout=300", "--timeout-method=thread"),
     ],
 )
 def test_tests_of_each_kind_have_clusters(tmp_path: Path, options: tuple[str, ...]) -> None:
-    done = run_pytest(tmp_path, ORDERS, *options)
+    text = ORDERS
+    if "--asyncio-mode=strict" in options:
+        text = text.replace("async def", "@pytest.mark.asyncio\nasync def")
+    done = run_pytest(tmp_path, text, *options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "options"),
+    [
+        ("uvloop", UVLOOP, ()),
+        ("uvloop", f"import uvloop\n\nuvloop.install()\n{ORDERS}", ("--asyncio-mode=auto",)),
+        ("anyio", ANYIO, ("-p", "no:asyncio")),
+    ],
+    ids=["uvloop", "uvloop-policy", "anyio"],
+)
+def test_clusters_beside_another_library_of_loops(
+    tmp_path: Path, module: str, text: str, options: tuple[str, ...]
+) -> None:
+    if find_spec(module) is None:
+        pytest.skip(f"{module} is not among the packages of development: pip install {module}")
+    done = run_pytest(tmp_path, text, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
 
 
 def test_a_test_has_processes(tmp_path: Path) -> None:
