@@ -76,6 +76,7 @@ UNDERSTOOD = {
     ("docs/BENCHMARKS.md", "make bench NAMES=groups"): _BENCH,
     ("docs/BENCHMARKS.md", "make bench NAMES=spark"): _BENCH,
     ("docs/BENCHMARKS.md", "make bench NAMES=transactions"): _BENCH,
+    ("docs/BENCHMARKS.md", "python -m tests.benchmarks.local_cluster_bench --r"): _BENCH,
     ("docs/BENCHMARKS.md", "tidelog bench run --only wire --peer COMMAND"): _BENCH,
     ("docs/MUTANTS.md", "tidelog sim mutants --suite raft"): _SIM,
     ("docs/MUTANTS.md", "tidelog sim mutants --suite groups"): _SIM,

@@ -16,6 +16,7 @@ One JSON line a figure. Each starts the nodes that it needs.
     arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
     kafka      Kafka's protocol by confluent-kafka: failover, joins, connections: kafka_bench.py
     kafka_codec Kafka's messages in our codec, kafka-python's and kio's: kafka_codec_bench.py
+    testing    a cluster in a test: start, end, memory, sends: local_cluster_bench.py churns, too
     tuning     each knob's effect beside the default; writes the table of docs/TUNING.md
 
 `--peer COMMAND` is handed to `spark`, which measures another system beside ours, in the same
@@ -36,6 +37,7 @@ from tests.benchmarks.failover_bench import failover_figures
 from tests.benchmarks.groups_bench import groups_figures
 from tests.benchmarks.kafka_bench import kafka_figures
 from tests.benchmarks.kafka_codec_bench import kafka_codec_figures
+from tests.benchmarks.local_cluster_bench import local_cluster_figures
 from tests.benchmarks.log_bench import log_figures
 from tests.benchmarks.many_bench import many_figures
 from tests.benchmarks.partitions_bench import partition_figures
@@ -62,6 +64,7 @@ def main() -> None:
         "arrow": arrow_figures,
         "kafka": kafka_figures,
         "kafka_codec": kafka_codec_figures,
+        "testing": local_cluster_figures,
         "tuning": tuning_figures,
     }
     parser = argparse.ArgumentParser(
