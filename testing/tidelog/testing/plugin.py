@@ -114,7 +114,7 @@ if IS_NEW_ENOUGH:
 
     def _is_simulated(item: pytest.Item) -> TypeGuard[pytest.Function]:
         return isinstance(item, pytest.Function) and bool(
-            plugin_simulated.simulated_test(item.function)
+            plugin_simulated.simulated_test(item.function)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         )
 
     @pytest.hookimpl(wrapper=True)
