@@ -113,9 +113,8 @@ if IS_NEW_ENOUGH:
             plugin_simulated.refuse_async_fixtures(item)
 
     def _is_simulated(item: pytest.Item) -> TypeGuard[pytest.Function]:
-        return isinstance(item, pytest.Function) and bool(
-            plugin_simulated.simulated_test(item.function)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        )
+        function: object = getattr(item, "function", None)
+        return plugin_simulated.simulated_test(function) is not None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
