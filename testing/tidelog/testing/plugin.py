@@ -98,12 +98,13 @@ if IS_NEW_ENOUGH:
         base = getattr(config.option, "tidelog_base", None)
         return None if base is None else f"tidelog: fresh seeds from {base} on"
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         """Make an item of each seed of a simulated test that wants it."""
         test = plugin_simulated.simulated_test(metafunc.function)
         if test is not None and test.has_items:
-            seeds = plugin_simulated.chosen_seeds(metafunc.config, test.seeds)
-            ids = [f"seed{seed}" for seed in seeds]
+            seeds = plugin_simulated.item_seeds(metafunc, test.seeds)
+            ids = [plugin_simulated.seed_id(seed) for seed in seeds]
             metafunc.parametrize(plugin_simulated.SEED, seeds, ids=ids)
 
     @pytest.hookimpl(tryfirst=True)

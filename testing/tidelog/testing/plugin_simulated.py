@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -84,7 +85,7 @@ def chosen_seeds(config: pytest.Config, own: Sequence[int]) -> list[int]:
 class SimulatedRun:
     """A test item while it runs: what its seeds are, and what became of them."""
 
-    ends = (pytest.skip.Exception, pytest.xfail.Exception)
+    ends = (pytest.skip.Exception, pytest.xfail.Exception, pytest.exit.Exception)
     """Exceptions by which a test leaves without a failure."""
 
     def __init__(self, item: pytest.Function) -> None:
@@ -101,17 +102,23 @@ class SimulatedRun:
     @property
     def parameters(self) -> str:
         """Id of the test's parameters, the seed's apart: each has seeds of its own."""
-        return self.node_id.removeprefix(self._item.nodeid.partition("[")[0])
+        callspec = getattr(self._item, "callspec", None)
+        if callspec is None:
+            return ""
+        # the seed's is the first, since no other hook makes parameters before the plugin's
+        own = seed_id(callspec.params[SEED]) if SEED in callspec.params else ""
+        rest = callspec.id.removeprefix(own).removeprefix("-" if own else "")
+        return f"[{rest}]" if rest else ""
 
     @property
     def node_id(self) -> str:
         """Id of the test, whichever seed it is an item of."""
+        return self._function_id + self.parameters
+
+    @property
+    def _function_id(self) -> str:
         callspec = getattr(self._item, "callspec", None)
-        if callspec is None or SEED not in callspec.params:
-            return self._item.nodeid
-        head = self._item.nodeid.partition("[")[0]
-        rest = [one for one in callspec.id.split("-") if not one.startswith("seed")]
-        return f"{head}[{'-'.join(rest)}]" if rest else head
+        return self._item.nodeid.removesuffix("" if callspec is None else f"[{callspec.id}]")
 
     @property
     def replay(self) -> str:
@@ -124,7 +131,7 @@ class SimulatedRun:
         numbers = chosen_seeds(self._config, own)
         if self._config.option.tidelog_seed is not None:
             return numbers
-        return list(dict.fromkeys([*self._kept(), *numbers]))
+        return list(dict.fromkeys([*kept_seeds(self._path), *numbers]))
 
     def take(self, report: SimulationReport) -> None:
         """Keep what came of it."""
@@ -161,22 +168,46 @@ class SimulatedRun:
         }
 
     @property
-    def _path(self) -> Any:  # pathlib's Path, which pytest has loaded
-        name = re.sub(r"[^a-zA-Z0-9._-]+", "-", self.node_id).strip("-")[:150]
-        return self._config.rootpath / KEPT_FOLDER / f"{name}.txt"
-
-    def _kept(self) -> list[int]:
-        try:
-            lines = self._path.read_text().split()
-        except OSError:
-            return []
-        return [int(line) for line in lines if line.isdecimal()]
+    def _path(self) -> Path:
+        callspec = getattr(self._item, "callspec", None)
+        is_item_of_seed = callspec is not None and SEED in callspec.params
+        # items are made of seeds before their other parameters are known
+        return kept_path(self._config, self._function_id if is_item_of_seed else self.node_id)
 
     def _keep(self, seed: int) -> None:
-        if seed not in self._kept():
+        if seed not in kept_seeds(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a") as file:
                 file.write(f"{seed}\n")
+
+
+def seed_id(seed: int) -> str:
+    """Return the id of a seed's item."""
+    return f"seed{seed}"
+
+
+def item_seeds(metafunc: pytest.Metafunc, own: Sequence[int]) -> list[int]:
+    """Seeds of a test that has an item for each: those that failed before go first."""
+    numbers = chosen_seeds(metafunc.config, own)
+    if metafunc.config.option.tidelog_seed is not None:
+        return numbers
+    kept = kept_seeds(kept_path(metafunc.config, metafunc.definition.nodeid))
+    return list(dict.fromkeys([*kept, *numbers]))
+
+
+def kept_path(config: pytest.Config, node_id: str) -> Path:
+    """Return the file of a test's failed seeds."""
+    name = re.sub(r"[^a-zA-Z0-9._-]+", "-", node_id).strip("-")[:150]
+    return config.rootpath / KEPT_FOLDER / f"{name}.txt"
+
+
+def kept_seeds(path: Path) -> list[int]:
+    """Seeds that failed before, oldest first."""
+    try:
+        lines = path.read_text().split()
+    except OSError:
+        return []
+    return [int(line) for line in lines if line.isdecimal()]
 
 
 def simulated_test(function: object) -> SimulatedTest | None:

@@ -211,6 +211,7 @@ class NodeLoop(asyncio.AbstractEventLoop):
                 task = self.tasks.pop()
                 task._log_traceback = False  # noqa: SLF001
                 _close(task)
+                del task  # while the loop is the running one: see `Scheduler._bury`
         finally:
             asyncio._set_running_loop(None)  # noqa: SLF001
 

@@ -123,10 +123,16 @@ class Scheduler:
     def _bury(self) -> None:
         for loop in self._loops:
             loop.bury()
-        self._loops.clear()
-        self._ready.clear()
-        self._timers.clear()
-        self._garbage.collect()
+        # A task that catches whatever ends it, and goes on, is freed at its next await: it must
+        # come to one, and without a running loop `asyncio.sleep` raises what it catches for ever.
+        asyncio._set_running_loop(self._own)  # noqa: SLF001
+        try:
+            self._loops.clear()
+            self._ready.clear()
+            self._timers.clear()
+            self._garbage.collect()
+        finally:
+            asyncio._set_running_loop(None)  # noqa: SLF001
 
     # What the loops call
 

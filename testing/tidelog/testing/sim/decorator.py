@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, overload
 
 from tidelog.testing.sim.errors import SimulatedTestError
 from tidelog.testing.sim.runs import SimulationReport, run_seeds
@@ -43,6 +43,24 @@ class SimulatedTest:
         """Name that the seeds come from: the file's and the function's, wherever they lie."""
         module = self.function.__module__.rpartition(".")[2]
         return f"{module}::{self.function.__qualname__}"
+
+
+@overload
+def simulated(function: TestFunction, /) -> Callable[..., None]: ...
+
+
+@overload
+def simulated(
+    *,
+    seeds: int | Iterable[int] = 50,
+    faults: str | Sequence[str] = "standard",
+    brokers: int = 3,
+    controllers: int | None = None,
+    configs: Mapping[str, object] | None = None,
+    virtual_s: float = VIRTUAL_S_MAX,
+    steps: int = STEPS_MAX,
+    items: bool = False,
+) -> Callable[[TestFunction], Callable[..., None]]: ...
 
 
 def simulated(
@@ -105,10 +123,13 @@ def simulate(
 
 
 def _numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    numbers = tuple(range(seeds) if isinstance(seeds, int) else seeds)
-    if not numbers or min(numbers) < 0:
+    numbers: tuple[object, ...] = ()
+    if isinstance(seeds, int | Iterable):
+        numbers = tuple(range(seeds) if isinstance(seeds, int) else seeds)
+    found = tuple(one for one in numbers if isinstance(one, int) and one >= 0)
+    if not found or found != numbers:
         raise SimulatedTestError(f"seeds={seeds!r}: at least one seed, each a number from 0 on")
-    return numbers
+    return found
 
 
 def _check(function: TestFunction) -> None:
@@ -149,13 +170,10 @@ def _run(test: SimulatedTest, args: tuple[Any, ...], fixtures: dict[str, Any]) -
     async def body(sim: object) -> None:
         await test.function(*args, **{**fixtures, SIM: sim})
 
-    ends = (KeyboardInterrupt, SystemExit, *(() if run is None else run.ends))
+    ends = (KeyboardInterrupt, *(() if run is None else run.ends))
     plan = Plan(test.name + suffix, body, test.options, test.kinds, ends)
     seeds = _chosen(test, run) if seed is None else [seed]
     report = run_seeds(plan, seeds, shrinks=run is None or run.shrinks)
-    for task, first in report.left_over.items():
-        what = f"task left over at the end of seed {first}: {task}; await it, or cancel it"
-        warnings.warn(SimulatedTestWarning(what), stacklevel=2)
     if run is not None:
         run.take(report)
     if report.failed:
@@ -163,6 +181,9 @@ def _run(test: SimulatedTest, args: tuple[Any, ...], fixtures: dict[str, Any]) -
         if run is None:
             sys.stderr.write("\n".join(["", *failure.lines("")]) + "\n")
         _raise(failure.error, run)
+    for task, first in report.left_over.items():  # after a failure, which says more
+        what = f"task left over at the end of seed {first}: {task}; await it, or cancel it"
+        warnings.warn(SimulatedTestWarning(what), stacklevel=2)
 
 
 def _chosen(test: SimulatedTest, run: Any) -> Iterable[int]:  # the plugin's SimulatedRun

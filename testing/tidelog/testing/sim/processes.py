@@ -139,9 +139,14 @@ class SimulatedProcess:
             await self._coroutine()
         except asyncio.CancelledError:
             self._say("was cancelled")
-        except BaseException as error:  # noqa: BLE001  # whatever ends a program
-            self._say(f"failed: {error!r}")
-            self._fail(self.name, error)
+        except BaseException as error:
+            if host.loop.is_dead:
+                raise
+            if isinstance(error, SystemExit) and not error.code:
+                self._say("has ended")
+            else:
+                self._say(f"failed: {error!r}")
+                self._fail(self.name, error)
         else:
             self._say("has ended")
         if self._host is host:

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 
 from tidelog.client.ports import OutsidePorts, give_clients
 from tidelog.core.logs import context_logging_to
+from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.scheduler import DeadlockError, LimitError, UnhandledError
 from tidelog.testing.sim.simulation import Simulation
 from tidelog.testing.sim.storm import Struck
 from tidelog.testing.sim.surroundings import surroundings
 from tidelog.testing.sim.target import ClusterOptions, SimulatedTarget
-from tidelog.testing.sim.user_frames import is_of_user, user_place
+from tidelog.testing.sim.user_frames import is_of_user, user_place, users_traceback
 
 Body: TypeAlias = Callable[[Simulation], Coroutine[Any, Any, object]]
 READY_S_MAX = 60.0
@@ -34,7 +35,7 @@ class Plan:
     body: Body
     options: ClusterOptions = field(default_factory=ClusterOptions)
     kinds: tuple[str, ...] = ()
-    ends: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit)
+    ends: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
     """Exceptions that end the run of seeds, and fail none."""
 
     def chance(self, number: int) -> int:
@@ -78,21 +79,21 @@ def run_seed(
     with surroundings(chance, target.cluster.client_host.loop.clock):
         try:
             copy_context().run(run.play)
+            return Outcome(
+                seed=number,
+                error=run.error,
+                struck=list(run.simulation.struck),
+                virtual_s=round(target.now_s, 3),
+                steps=target.cluster.scheduler.steps,
+                trace=target.cluster.trace.hexdigest(),
+                timeline=list(timeline),
+                events=list(events),
+                left_over=run.left_over,
+            )
         finally:
             # what the dying do and say is of no seed
             run.is_over = True
             context_logging_to(_say_nothing).run(target.cluster.close)
-    return Outcome(
-        seed=number,
-        error=run.error,
-        struck=list(run.simulation.struck),
-        virtual_s=round(target.now_s, 3),
-        steps=target.cluster.scheduler.steps,
-        trace=target.cluster.trace.hexdigest(),
-        timeline=timeline,
-        events=events,
-        left_over=run.left_over,
-    )
 
 
 def _say_nothing(level: str, event: str, fields: object) -> None:
@@ -134,6 +135,8 @@ class _Run:
         except (DeadlockError, LimitError) as error:
             self.error = self.error or self._limit_error(error)
         except UnhandledError as error:
+            self.error = self.error or self._unseen_error(error) or error
+        except SystemExit as error:  # asyncio lets it out of any task, past who awaits that
             self.error = self.error or error
         self.left_over = [] if self.error is not None else self._left_over()
 
@@ -168,6 +171,20 @@ class _Run:
         if not self.is_over:
             self.error = self.error or error
 
+    def _unseen_error(self, reported: UnhandledError) -> BaseException | None:
+        """Find the error of a task of the test that nobody awaited, with its traceback."""
+        for loop in self._users_loops():
+            for task in loop.tasks:
+                error = None if not task.done() or task.cancelled() else task.exception()
+                line = f"{loop.name}: task {task.get_name()} failed: {error!r}"
+                if error is not None and line in str(reported) and users_traceback(error):
+                    error.add_note(f"raised in the task {task.get_name()}, which nobody awaited")
+                    return error
+        return None
+
+    def _users_loops(self) -> list[NodeLoop]:
+        return [self._target.cluster.client_host.loop, *self.simulation.process_loops()]
+
     def _after_step(self) -> None:
         if self.error is not None:
             raise _Ended
@@ -179,10 +196,9 @@ class _Run:
 
     def _waiting(self) -> list[str]:
         """List the tasks of the test, then those of its processes, and what each waits for."""
-        loops = [self._target.cluster.client_host.loop, *self.simulation.process_loops()]
         return [
             f"  {loop.name}: {task.get_name()} waits at {user_place(task)}"
-            for loop in loops
+            for loop in self._users_loops()
             for task in loop.tasks
             if not task.done() and is_of_user(task)
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context
@@ -21,6 +22,7 @@ from tidelog.testing.sim.errors import NotSettledError, SimulatedTestError
 from tidelog.testing.sim.processes import Main, SimulatedProcess
 from tidelog.testing.sim.recording import Recording
 from tidelog.testing.sim.storm import (
+    BETWEEN_NODES,
     STRIKES_MAX,
     Field,
     Storm,
@@ -235,6 +237,8 @@ class Simulation:
         """Begin to strike, until `settle`."""
         number = len(self._storms)
         chance = self._chance.fork(f"storm {number}")
+        if len(self.node_ids) == 1:
+            kinds = [kind for kind in kinds if kind not in BETWEEN_NODES]
         strikes = draw_strikes(chance.fork("plan"), kinds, first=number * STRIKES_MAX)
         storm = Storm(self._field, strikes, chance)
         self._storms.append(storm)
@@ -305,6 +309,8 @@ class Simulation:
         self, topic: str, *, isolation_level: Isolation = "read_committed"
     ) -> list[Record[bytes | None, bytes | None]]:
         """Read all records of a topic, by partition, up to the ends that there are now."""
+        if topic not in self._target.image.topics:
+            raise SimulatedTestError(f"there is no topic {topic!r}: await sim.create_topic first")
         partitions = len(self._target.image.topics[topic].partitions)
         tps = [TopicPartition(topic, number) for number in range(partitions)]
         found: list[Record[bytes | None, bytes | None]] = []
@@ -344,7 +350,7 @@ class Simulation:
     ) -> None:
         __tracebackhide__ = True
         deadline_s = self.now_s + within_s
-        while not condition():
+        while not _is_met(condition):
             if self.now_s > deadline_s:
                 rest = f": {'; '.join(self._unsettled())}" if names_rest else ""
                 raise NotSettledError(f"{within_s:g} virtual s went by before {what}{rest}")
@@ -375,3 +381,11 @@ class Simulation:
     def _act(self, who: str, what: str) -> None:
         self._target.cluster.trace.record(self.now_s, who, what)
         self._target.note(who, what)
+
+
+def _is_met(condition: Callable[[], object]) -> bool:
+    met = condition()
+    if inspect.iscoroutine(met):
+        met.close()
+        raise SimulatedTestError("sim.until: the condition is async, and it is called, not awaited")
+    return bool(met)

@@ -50,6 +50,8 @@ PLAN = Plan(kinds_min=2, kinds_max=6, gap=Span(0.02, 1.2))
 LED_AGAIN_S_MAX = 5.0
 STRIKES_MAX = 12
 """Strikes of a storm at most: its faults end by themselves within seconds."""
+BETWEEN_NODES = ("partition", "one_way", "isolate", "isolate_controller")
+"""Kinds that a cluster of one node has not."""
 AT_A_MOMENT = ("kill", "stop", "process_kill", "power_cut", "leader_move", "clock_drift")
 WORDS = {
     "partition": "cut",
