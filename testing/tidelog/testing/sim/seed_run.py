@@ -142,11 +142,11 @@ class _Run:
 
     async def _scenario(self) -> None:
         simulation = self.simulation
-        await simulation.until(self._is_ready, within_s=READY_S_MAX)
-        simulation.note("the cluster is ready")
-        if self._plan.kinds:
-            simulation.begin_storm(self._plan.kinds)
         try:
+            await simulation.until(self._is_ready, within_s=READY_S_MAX)
+            simulation.note("the cluster is ready")
+            if self._plan.kinds:
+                simulation.begin_storm(self._plan.kinds)
             await self._plan.body(simulation)
         except BaseException as error:
             if self.is_over:

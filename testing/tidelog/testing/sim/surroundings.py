@@ -22,8 +22,6 @@ from tidelog.simulation.engine.clock import SimClock
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.testing.sim.errors import OutsideSimulationError
 
-_NS_PER_S = 1_000_000_000
-
 
 @contextmanager
 def surroundings(seed: int, clock: SimClock) -> Iterator[None]:
@@ -57,7 +55,7 @@ def _clocks(outside: SimClock) -> list[Patch]:
         return clock().monotonic_s()
 
     def monotonic_ns() -> int:
-        return int(clock().monotonic_s() * _NS_PER_S)
+        return int(clock().monotonic_s() * 1_000_000_000)
 
     def wall() -> float:
         return clock().wall_ms() / 1000
