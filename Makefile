@@ -35,7 +35,7 @@ check: dev ## Check style, types, layers, lock file, generated code and docs; ch
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
-	@$(BIN)/basedpyright docs/examples tests/testing/whole_testing.py testing/tidelog/testing/*.py
+	@$(BIN)/basedpyright docs/examples tests/testing/whole_*.py testing/tidelog/testing/*.py
 	@$(BIN)/python tools/lock.py --check
 	@$(BIN)/python tools/protos.py --check
 	@$(BIN)/python tools/kafka_schemas.py --check

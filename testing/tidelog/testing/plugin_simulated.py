@@ -1,3 +1,4 @@
+# pyright: strict
 """Pytest's options of simulated tests, and what is kept of their failures.
 
 Imports nothing of Tidelog: it is loaded at pytest's start.
@@ -218,7 +219,7 @@ def simulated_test(function: object) -> SimulatedTest | None:
 
 def refuse_async_fixtures(item: pytest.Function) -> None:
     """Fail a simulated test that has a fixture on an event loop of another plugin."""
-    info = item._fixtureinfo  # noqa: SLF001  # pytest has no other way
+    info = item._fixtureinfo  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     for name in info.names_closure:
         for fixture in info.name2fixturedefs.get(name, ()):
             function = inspect.unwrap(fixture.func)
