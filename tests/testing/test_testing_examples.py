@@ -19,6 +19,7 @@ import pytest
 
 from tidelog.broker.replica.isr import FollowerState
 from tidelog.broker.replica.leader import Leader
+from tidelog.simulation.mutants.cluster_followers import last_epoch_not_named
 from tidelog.simulation.mutants.cluster_logs import duplicates_appended
 from tidelog.simulation.mutants.mutant import Mutant, replaces
 from tidelog.testing import BrokenPromiseError
@@ -122,6 +123,7 @@ def test_the_needed_faults_of_a_bug_are_enough_for_it() -> None:
     [
         (acknowledged_before_the_isr_has_it, 4, "lost-write"),
         (duplicates_appended, 5, "duplicate"),
+        (last_epoch_not_named, 41, "did not come to rest"),  # nothing is cut where logs differ
     ],
     ids=lambda value: getattr(value, "name", None),
 )

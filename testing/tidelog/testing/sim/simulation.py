@@ -18,7 +18,11 @@ from tidelog.history.history import Isolation
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.testing.sim import verdict
-from tidelog.testing.sim.errors import NotSettledError, SimulatedTestError
+from tidelog.testing.sim.errors import (
+    BrokenPromiseError,
+    NotSettledError,
+    SimulatedTestError,
+)
 from tidelog.testing.sim.processes import Main, SimulatedProcess
 from tidelog.testing.sim.recording import Recording
 from tidelog.testing.sim.storm import (
@@ -248,7 +252,8 @@ class Simulation:
     async def settle(self, *, within_s: float = 120.0) -> None:
         """End storms, mend everything, and wait until all replicas are in sync, all processes run.
 
-        Raises `NotSettledError` that names what is not, after `within_s` virtual seconds.
+        Raises `BrokenPromiseError` that names what is not, after `within_s` virtual seconds:
+        nothing is broken any more then.
         """
         self._act("test", "settle")
         for storm in self._storms:
@@ -263,8 +268,14 @@ class Simulation:
             process.resume()
             if not process.has_ended:
                 process.start()
-        rest = "the cluster comes to rest"
-        await self._wait(lambda: not self._unsettled(), within_s, rest, names_rest=True)
+        try:
+            await self._wait(lambda: not self._unsettled(), within_s, "it came to rest")
+        except NotSettledError as error:
+            raise BrokenPromiseError(
+                "Tidelog did not come to rest although nothing is broken any more: this is a bug "
+                "of Tidelog and not of the test, please report it with the seed and the test\n"
+                f"  {error}: {'; '.join(self._unsettled())}"
+            ) from None
 
     async def until(self, condition: Callable[[], object], *, within_s: float = 60.0) -> None:
         """Wait until `condition()` is true, in virtual time; it is asked every 20 ms.
@@ -340,20 +351,12 @@ class Simulation:
         down = [f"node {one} is down" for one in self.node_ids if not self._target.is_up(one)]
         return [*down, *self._target.find_unsettled()]
 
-    async def _wait(
-        self,
-        condition: Callable[[], object],
-        within_s: float,
-        what: str,
-        *,
-        names_rest: bool = False,
-    ) -> None:
+    async def _wait(self, condition: Callable[[], object], within_s: float, what: str) -> None:
         __tracebackhide__ = True
         deadline_s = self.now_s + within_s
         while not _is_met(condition):
             if self.now_s > deadline_s:
-                rest = f": {'; '.join(self._unsettled())}" if names_rest else ""
-                raise NotSettledError(f"{within_s:g} virtual s went by before {what}{rest}")
+                raise NotSettledError(f"{within_s:g} virtual s went by before {what}")
             await asyncio.sleep(POLL_S)
 
     def _known(self, node_id: int) -> Machine:
