@@ -6,6 +6,7 @@ Imports nothing of Tidelog: it is loaded at pytest's start.
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import json
 import re
@@ -52,7 +53,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def _seed(text: str) -> int:
     if not re.fullmatch(r"\d{1,18}", text):
-        raise ValueError(f"{text!r} is not the number of a seed")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a seed")
     return int(text)
 
 
@@ -60,7 +61,9 @@ def _seeds(text: str) -> range:
     first, colon, end = text.rpartition(":")
     numbers = range(_seed(first) if colon else 0, _seed(end))
     if not numbers:
-        raise ValueError(f"{text!r}: no seed; N is at least 1, and in A:B B is above A")
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: no seed; N is at least 1, and in A:B B is above A"
+        )
     return numbers
 
 

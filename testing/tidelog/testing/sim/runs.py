@@ -139,8 +139,9 @@ def _shrink(plan: Plan, outcome: Outcome) -> Sequence[Struck]:
     least = outcome
     left_out: frozenset[int] = frozenset()
     size = len(outcome.struck)
-    while size and least.struck:
-        for at in range(0, len(least.struck), size):
+    while size:
+        at = 0  # what lies before it is needed: it is not tried again with the same size
+        while at < len(least.struck):
             if not runs_left or steps_left <= 0:
                 return least.struck
             runs_left -= 1
@@ -150,8 +151,7 @@ def _shrink(plan: Plan, outcome: Outcome) -> Sequence[Struck]:
             steps_left -= tried.steps
             if type(tried.error) is type(outcome.error):
                 least, left_out = tried, without
-                break
-        else:
-            size //= 2
-        size = min(size, len(least.struck))
+            else:
+                at += size
+        size //= 2
     return least.struck

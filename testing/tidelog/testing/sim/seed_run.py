@@ -12,6 +12,7 @@ from tidelog.client.ports import OutsidePorts, give_clients
 from tidelog.core.logs import context_logging_to
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.scheduler import DeadlockError, LimitError, UnhandledError
+from tidelog.testing.sim.errors import NotSettledError
 from tidelog.testing.sim.simulation import Simulation
 from tidelog.testing.sim.storm import Struck
 from tidelog.testing.sim.surroundings import surroundings
@@ -143,8 +144,7 @@ class _Run:
     async def _scenario(self) -> None:
         simulation = self.simulation
         try:
-            await simulation.until(self._is_ready, within_s=READY_S_MAX)
-            simulation.note("the cluster is ready")
+            await self._until_ready()
             if self._plan.kinds:
                 simulation.begin_storm(self._plan.kinds)
             await self._plan.body(simulation)
@@ -160,6 +160,15 @@ class _Run:
             for task in tasks
             if not task.done() and is_of_user(task)
         ]
+
+    async def _until_ready(self) -> None:
+        try:
+            await self.simulation.until(self._is_ready, within_s=READY_S_MAX)
+        except NotSettledError:
+            raise NotSettledError(
+                f"{READY_S_MAX:g} virtual s went by before the cluster was ready: look at `configs`"
+            ) from None
+        self.simulation.note("the cluster is ready")
 
     def _is_ready(self) -> bool:
         image = self._target.image

@@ -290,7 +290,7 @@ class Simulation:
         """Judge all that clients sent and read: nothing acknowledged is lost, torn or twice.
 
         Returns counts (`docs/HISTORY.md`). Raises `BrokenPromiseError`: a bug of Tidelog; and
-        `NotSettledError` while a partition has no leader: `settle` first.
+        `NotSettledError` while partitions have no leaders, or new ones: `settle` first.
         """
         return verdict.check(self._recording, self._target)
 
@@ -349,7 +349,8 @@ class Simulation:
     def _unsettled(self) -> list[str]:
         self._target.restart_failed()
         down = [f"node {one} is down" for one in self.node_ids if not self._target.is_up(one)]
-        return [*down, *self._target.find_unsettled()]
+        restless = verdict.find_restless(self._recording, self._target)
+        return [*down, *self._target.find_unsettled(), *restless]
 
     async def _wait(self, condition: Callable[[], object], within_s: float, what: str) -> None:
         __tracebackhide__ = True

@@ -21,7 +21,7 @@ from tidelog.metadata.topic_rules import topic_rules
 from tidelog.records.batch import CONTROL_FLAG
 from tidelog.records.records import iter_records
 from tidelog.simulation.cluster.cluster import Machine
-from tidelog.simulation.cluster.inside import Cursor, walk
+from tidelog.simulation.cluster.inside import Cursor, active_controller, broker_epoch, walk
 from tidelog.testing.sim.errors import BrokenPromiseError, NotSettledError
 from tidelog.testing.sim.recording import Recording, Seen, Sent
 from tidelog.testing.sim.target import SimulatedTarget
@@ -33,8 +33,14 @@ COMPLAINTS_SHOWN_MAX = 5
 def check(recording: Recording, target: SimulatedTarget) -> dict[str, int]:
     """Judge all that was sent and read; return the counts of the history.
 
-    Raises `BrokenPromiseError`, or `NotSettledError` while partitions have no leader.
+    Raises `BrokenPromiseError`, or `NotSettledError` while the cluster is not at rest.
     """
+    restless = next(find_restless(recording, target), None)
+    if restless is not None:  # records would seem to be lost, or topics deleted
+        raise NotSettledError(
+            f"{restless}, so nobody knows what the logs hold: `await sim.settle()` before "
+            "`sim.check()`"
+        )
     verdict = _Verdict(recording, target)
     complaints, counts = judge(verdict.history)
     if complaints:
@@ -48,6 +54,29 @@ def check(recording: Recording, target: SimulatedTarget) -> dict[str, int]:
         "matched_by_value": verdict.matched_by_value,
         "unrecorded": verdict.unrecorded,
     }
+
+
+def find_restless(recording: Recording, target: SimulatedTarget) -> Iterator[str]:
+    """Yield what does not know yet what clients were promised, as nodes that have just started."""
+    image = target.image
+    if active_controller(target.cluster) is None:
+        yield "no controller is active"
+    for node_id in target.config.broker_ids:
+        known = image.brokers.get(node_id)
+        epoch = broker_epoch(target.machine(node_id))
+        if target.is_up(node_id) and (known is None or known.broker_epoch != epoch):
+            yield f"broker {node_id} has not registered since its start"
+    promised: dict[TopicPartition, int] = {}
+    for one in recording.sent:
+        if one.outcome == "ok" and one.offset is not None:
+            promised[one.tp] = max(one.offset, promised.get(one.tp, -1))
+    for topic, partition in image.partitions():
+        tp = TopicPartition(topic.name, partition.partition)
+        led = _led(target, tp)
+        if led is None:
+            yield f"{_name_of(tp)} has no leader"
+        elif led[1].high_watermark < min(promised.get(tp, -1) + 1, led[1].log_end_offset):
+            yield f"{_name_of(tp)} has a leader that does not know yet what is committed"
 
 
 @dataclass(slots=True)
@@ -224,7 +253,9 @@ class _Verdict:
 
 
 def _at_rest(target: SimulatedTarget, tp: TopicPartition) -> _Place:
-    machine, log = _led(target, tp)
+    led = _led(target, tp)
+    assert led is not None  # the cluster is at rest
+    machine, log = led
     records: dict[int, tuple[bytes | None, bytes | None]] = {}
     for found in walk(log, machine.disk, Cursor(), end=log.high_watermark):
         header = found.header
@@ -237,20 +268,15 @@ def _at_rest(target: SimulatedTarget, tp: TopicPartition) -> _Place:
     return _Place(log.log_start_offset, log.high_watermark, records)
 
 
-def _led(target: SimulatedTarget, tp: TopicPartition) -> tuple[Machine, PartitionLog]:
+def _led(target: SimulatedTarget, tp: TopicPartition) -> tuple[Machine, PartitionLog] | None:
+    """Find the machine that leads a partition, and its log."""
     state = target.image.partition(*tp)
-    if state is not None and state.leader_id is not None:
-        machine = target.machine(state.leader_id)
-        hosted = (
-            None if machine.node is None else held_by(machine.node).get((tp.topic, tp.partition))
-        )
-        log = None if hosted is None else log_of(hosted)
-        if log is not None:
-            return machine, log
-    raise NotSettledError(
-        f"{tp.topic}-{tp.partition} has no leader, so nobody knows what it holds: "
-        "`await sim.settle()` before `sim.check()`"
-    )
+    if state is None or state.leader_id is None:
+        return None
+    machine = target.machine(state.leader_id)
+    hosted = None if machine.node is None else held_by(machine.node).get((tp.topic, tp.partition))
+    log = None if hosted is None else log_of(hosted)
+    return None if log is None else (machine, log)
 
 
 def _may_drop(target: SimulatedTarget, topic: TopicImage) -> bool:
@@ -276,6 +302,10 @@ def _send(one: Sent, token: bytes) -> Send:
         reason=one.reason,
         transaction=one.transaction,
     )
+
+
+def _name_of(tp: TopicPartition) -> str:
+    return f"{tp.topic}-{tp.partition}"
 
 
 def _token(value: bytes | None, place: str) -> bytes:
