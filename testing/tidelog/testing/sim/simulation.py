@@ -40,6 +40,8 @@ from tidelog.testing.sim.target import SimulatedTarget
 
 POLL_S = 0.02
 READ_POLL_MS = 200
+PATIENCE = 120.0
+"""Virtual seconds in which a cluster comes to rest in which nothing is broken any more."""
 STORM_END_S_MAX = 120.0
 
 Side: TypeAlias = int | str | SimulatedProcess
@@ -249,11 +251,11 @@ class Simulation:
         storm.begin()
         return storm
 
-    async def settle(self, *, within_s: float = 120.0) -> None:
+    async def settle(self, *, within_s: float = PATIENCE) -> None:
         """End storms, mend everything, and wait until all replicas are in sync, all processes run.
 
-        Raises `BrokenPromiseError` that names what is not, after `within_s` virtual seconds:
-        nothing is broken any more then.
+        Raises `NotSettledError` that names what is not, after `within_s` virtual seconds; after
+        120 or more `BrokenPromiseError`, as nothing is broken any more then.
         """
         self._act("test", "settle")
         for storm in self._storms:
@@ -271,10 +273,13 @@ class Simulation:
         try:
             await self._wait(lambda: not self._unsettled(), within_s, "it came to rest")
         except NotSettledError as error:
+            what = f"{error}: {'; '.join(self._unsettled())}"
+            if within_s < PATIENCE:
+                raise NotSettledError(what) from None
             raise BrokenPromiseError(
                 "Tidelog did not come to rest although nothing is broken any more: this is a bug "
                 "of Tidelog and not of the test, please report it with the seed and the test\n"
-                f"  {error}: {'; '.join(self._unsettled())}"
+                f"  {what}"
             ) from None
 
     async def until(self, condition: Callable[[], object], *, within_s: float = 60.0) -> None:
