@@ -219,7 +219,8 @@ import sys
 def test_imports(pytestconfig):
     assert pytestconfig.pluginmanager.has_plugin("tidelog")
     found = {name for name in sys.modules if name.startswith("tidelog.")}
-    assert found == {"tidelog.testing", "tidelog.testing.plugin"}
+    own = {"plugin", "plugin_simulated"}
+    assert found == {"tidelog.testing", *(f"tidelog.testing.{name}" for name in own)}
     assert "grpc" not in sys.modules
 """
     done = run_pytest(tmp_path, text)
