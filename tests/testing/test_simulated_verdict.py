@@ -133,6 +133,30 @@ def test_equal_values_that_nobody_can_tell_apart_are_counted() -> None:
     passes(main)
 
 
+def test_a_refused_record_is_the_last_that_is_taken_for_one_that_is_there() -> None:
+    async def main(sim: Simulation) -> None:
+        await sim.create_topic("t")
+        await send(sim, b"same")
+        sent = sim.recording.sent
+        sent[0].outcome, sent[0].offset = "unknown", None
+        number = sim.recording.next_number()
+        sent.insert(0, dataclasses.replace(sent[0], number=number, outcome="fail", offset=None))
+        assert sim.check()["matched_by_value"] == 1
+
+    passes(main)
+
+
+def test_a_record_may_be_twice_there_where_a_producer_without_idempotence_sent_it() -> None:
+    async def main(sim: Simulation) -> None:
+        await sim.create_topic("t")
+        await send(sim, b"same")
+        await send(sim, b"same", b"same", acks=1)
+        sim.recording.sent.pop()
+        assert sim.check()["unrecorded"] == 1
+
+    passes(main)
+
+
 def test_records_that_nobody_recorded_are_counted() -> None:
     async def main(sim: Simulation) -> None:
         await sim.create_topic("t")

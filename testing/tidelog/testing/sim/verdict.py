@@ -143,10 +143,13 @@ class _Verdict:
             tokens.of[one] = _token(one.value, f"#{one.number}")
         at = {one.offset: one for one in sent if one.offset is not None and one.outcome == "ok"}
         free: dict[tuple[bytes | None, bytes | None], list[Sent]] = defaultdict(list)
-        for one in sent:
+        for one in sorted(sent, key=lambda one: one.outcome == "fail"):  # the last to be there
             if one.offset is None:
                 free[one.key, one.value].append(one)
+        repeated = {(one.key, one.value) for one in sent if not one.is_idempotent}
         stored = {(one.key, one.value): one for one in at.values() if one.is_idempotent}
+        for pair in repeated & stored.keys():  # a producer without idempotence may store it again
+            del stored[pair]
         unmatched: list[int] = []
         for offset, pair in sorted(place.records.items()):
             there = at.get(offset)
