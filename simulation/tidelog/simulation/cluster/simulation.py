@@ -39,7 +39,7 @@ from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.group_members import SimGroupMember
 from tidelog.simulation.cluster.invariants import Invariants
 from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
-from tidelog.simulation.cluster.storm_target import StormTarget, is_expected
+from tidelog.simulation.cluster.storm_target import StormTarget
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
 
@@ -76,11 +76,7 @@ class ClusterSimulation(StormTarget):
             seed=seed,
             config=config,
             nodes=SimClusterConfig(
-                node_ids=config.node_ids,
-                controller_ids=config.controller_ids,
-                broker_ids=config.broker_ids,
                 configure=config.configure,
-                is_expected=is_expected,
                 limits=options.limits,
                 listeners=options.listeners,
                 on_built=options.on_built,

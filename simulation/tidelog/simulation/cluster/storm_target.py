@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tidelog.chaos.faults.budget import Budget
@@ -28,7 +29,10 @@ RESTART_AFTER_S = 0.5
 
 
 class StormTarget:
-    """Nodes are held down only by faults (`held`); other nodes that are down start again soon."""
+    """Nodes are held down only by faults (`held`); other nodes that are down start again soon.
+
+    `nodes`: what a cluster of these nodes is beside `config`.
+    """
 
     def __init__(
         self,
@@ -43,10 +47,20 @@ class StormTarget:
         self.seed = seed
         self.config = config
         self.findings = findings
-        self.cluster = SimCluster(seed=seed, config=nodes, trace_sink=trace_sink)
+        self.cluster = SimCluster(
+            seed=seed,
+            config=replace(
+                nodes,
+                node_ids=config.node_ids,
+                controller_ids=config.controller_ids,
+                broker_ids=config.broker_ids,
+                is_expected=_is_expected,
+            ),
+            trace_sink=trace_sink,
+        )
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)
         self.history = History(lossy_topics=config.lossy_topics)
-        self.budget = Budget(SimBudgetView(self.cluster, config, self.count_event))
+        self.budget = Budget(self.budget_view())
         self.cluster.on_power_lost = self.budget.note_cut
         self._clients: dict[str, ClientPorts] = {}
         self.client_processes: list[str] = []
@@ -129,6 +143,10 @@ class StormTarget:
                 elif self.now_s - down_since.setdefault(node_id, self.now_s) >= RESTART_AFTER_S:
                     self.start(node_id)
 
+    def budget_view(self) -> SimBudgetView:
+        """Create the fault budget's view of the cluster."""
+        return SimBudgetView(self.cluster, self.config, self.count_event)
+
     def look(self) -> None:
         """See what has healed; a suite sees more."""
         self.budget.look()
@@ -154,6 +172,6 @@ class StormTarget:
         yield from self.budget.outstanding()
 
 
-def is_expected(error: BaseException) -> bool:
+def _is_expected(error: BaseException) -> bool:
     """Disks fail here; a process that cannot go on without one ends."""
     return isinstance(error, StorageError)

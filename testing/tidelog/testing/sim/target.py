@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidelog.chaos.faults.budget import Budget
 from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.core.errors import TidelogError
 from tidelog.core.logs import context_logging_to
@@ -17,7 +16,7 @@ from tidelog.simulation.cluster.budget_view import SimBudgetView
 from tidelog.simulation.cluster.cluster import SimClusterConfig
 from tidelog.simulation.cluster.inside import newest_image
 from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
-from tidelog.simulation.cluster.storm_target import StormTarget, is_expected
+from tidelog.simulation.cluster.storm_target import StormTarget
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
@@ -89,11 +88,7 @@ class SimulatedTarget(StormTarget):
             seed=seed,
             config=config,
             nodes=SimClusterConfig(
-                node_ids=config.node_ids,
-                controller_ids=config.controller_ids,
-                broker_ids=config.broker_ids,
                 configure=lambda node: _configured(node, settings),
-                is_expected=is_expected,
                 client_loop=GuestLoop,  # type: ignore[type-abstract]
                 node_context=context_logging_to(self.hear),
                 limits=SchedulerLimits(steps=options.steps, virtual_s=options.virtual_s),
@@ -102,8 +97,10 @@ class SimulatedTarget(StormTarget):
             timeline_sink=timeline_sink,
             trace_sink=trace_sink,
         )
-        self.budget = Budget(_ImageView(self.cluster, config, self.count_event))
-        self.cluster.on_power_lost = self.budget.note_cut
+
+    def budget_view(self) -> SimBudgetView:
+        """See `StormTarget`."""
+        return _ImageView(self.cluster, self.config, self.count_event)
 
     @property
     def client_hosts(self) -> Sequence[str]:
