@@ -1,18 +1,12 @@
-"""What tests of simulated tests share: cheap runs of a seed, and pytest in a process of its own."""
+"""Cheap runs of a seed, for the tests of simulated tests."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 from tidelog.client import Producer
 from tidelog.testing import Simulation, SimulationReport, simulate
 from tidelog.testing.sim.seed_run import Body
-
-PYTEST_INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 
 
 def run(main: Body, **options: Any) -> SimulationReport:
@@ -39,20 +33,3 @@ async def send(sim: Simulation, *values: bytes, topic: str = "t", **options: Any
     async with Producer(sim.bootstrap, **options) as producer:
         for value in values:
             await producer.send(topic, value=value)
-
-
-def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest on `test_orders.py` with this text."""
-    (folder / "test_orders.py").write_text(text, encoding="utf-8")
-    (folder / "pytest.ini").write_text(PYTEST_INI, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={
-            **{n: v for n, v in os.environ.items() if "PYTEST" not in n},
-            "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
-        },
-    )

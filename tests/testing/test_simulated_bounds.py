@@ -5,36 +5,23 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.testing.one_seed import TOPIC, failure, passes, send
+from tests.testing.simulated_runs import error_of, run
 
-from tidelog.testing import LimitReachedError, NotSettledError, Simulation, simulate
+from tidelog.testing import (
+    BrokenPromiseError,
+    LimitReachedError,
+    NotSettledError,
+    Simulation,
+    simulate,
+)
 from tidelog.testing.sim import runs, seed_run, simulation
-from tidelog.testing.sim.processes import STOP_S_MAX
 from tidelog.testing.sim.runs import run_seeds
 from tidelog.testing.sim.seed_run import Plan, run_seed
 from tidelog.testing.sim.storm import LED_AGAIN_S_MAX
 from tidelog.testing.sim.target import STEPS_MAX, VIRTUAL_S_MAX
-from tidelog.testing.sim.verdict import COMPLAINTS_SHOWN_MAX
 
 pytestmark = pytest.mark.sim
-
-
-def test_a_process_has_its_time_to_stop() -> None:
-    async def stubborn() -> None:
-        while True:
-            try:
-                await asyncio.sleep(1)
-            except asyncio.CancelledError:
-                continue
-
-    async def body(sim: Simulation) -> None:
-        process = sim.process("worker", stubborn)
-        await asyncio.sleep(0.1)
-        begun_s = sim.now_s
-        assert not await process.stop()
-        assert STOP_S_MAX <= sim.now_s - begun_s < STOP_S_MAX + 1
-
-    passes(body)
+TOPIC = "orders"
 
 
 def test_a_cluster_has_its_time_to_be_ready(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,20 +29,27 @@ def test_a_cluster_has_its_time_to_be_ready(monkeypatch: pytest.MonkeyPatch) -> 
         raise AssertionError(sim)
 
     monkeypatch.setattr(seed_run, "READY_S_MAX", 0.1)
-    found = failure(body)
+    (found,) = run(body, brokers=3).failed
     assert isinstance(found.error, NotSettledError)
     assert found.virtual_s < 1
 
 
-def test_a_storms_block_has_its_time_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_does_not_come_to_rest_has_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def body(sim: Simulation) -> None:
         await sim.create_topic(TOPIC)
-        async with sim.storm("rolling_restart"):
-            await asyncio.sleep(2)
+        sim.kill(sim.leader(TOPIC))
+        await asyncio.sleep(5)
+        await sim.settle(within_s=0.1)
 
-    passes(body)
-    monkeypatch.setattr(simulation, "STORM_END_S_MAX", 0.1)
-    assert "before the storm's faults end" in str(failure(body).error)
+    early = error_of(body, brokers=3)
+    assert isinstance(early, NotSettledError)
+    assert "is fenced" in str(early)
+    monkeypatch.setattr(simulation, "SETTLE_S_MAX", 0.1)
+    late = error_of(body, brokers=3)
+    assert isinstance(late, BrokenPromiseError)
+    assert str(early) in str(late)
 
 
 def test_a_leader_that_stays_away_ends_its_move() -> None:
@@ -70,20 +64,6 @@ def test_a_leader_that_stays_away_ends_its_move() -> None:
         assert all(one.ended_s is not None for one in sim.struck)
 
     assert run_seed(Plan("moves", body, kinds=("leader_move",)), 0).error is None
-
-
-def test_of_many_complaints_some_are_shown() -> None:
-    async def body(sim: Simulation) -> None:
-        await sim.create_topic(TOPIC)
-        await send(sim, *[b"x"] * 9)
-        for one in sim.recording.sent:
-            one.offset = 100 + one.number
-        await sim.settle()
-        sim.check()
-
-    said = str(failure(body).error)
-    assert len(said.splitlines()) == 1 + COMPLAINTS_SHOWN_MAX
-    assert not said.startswith(f"{COMPLAINTS_SHOWN_MAX} ")
 
 
 def test_faults_are_left_out_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +108,6 @@ def test_a_seed_ends_at_its_limit_of_steps() -> None:
             await asyncio.sleep(0)
 
     steps = STEPS_MAX // 300
-    found = failure(body, steps=steps, brokers=1)
-    assert isinstance(found.error, LimitReachedError)
-    assert f"{steps} steps" in str(found.error)
+    found = error_of(body, steps=steps)
+    assert isinstance(found, LimitReachedError)
+    assert f"{steps} steps" in str(found)

@@ -116,6 +116,7 @@ def test_a_report() -> None:
     assert failure.trace
     assert failure.timeline
     assert failure.lines("", timeline_lines=3)
+    assert "an order is lost" in str(report)
 
 
 async def wait(sim: Simulation) -> None:

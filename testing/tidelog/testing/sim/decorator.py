@@ -80,7 +80,7 @@ def simulated(
 
     The function's parameter `sim` is a `Simulation`; others are fixtures of pytest, which all seeds
     share. Runs until a seed fails. Raises `SimulatedTestError` for what makes no sense.
-    - `seeds`: how many, 0, 1, …, or which; `items`: a test item for each, as for pytest-xdist.
+    - `seeds`: how many, numbered from 0 on, or which; `items`: a test item for each, for xdist.
     - `faults`: "none", "standard" (nodes and processes killed, paused and cut off, slow and lossy
       links, rolling restarts, drifting clocks), "harsh" (power cuts, full and slow disks as well),
       or kinds of these. They keep to a budget: none may cost an acknowledged record.

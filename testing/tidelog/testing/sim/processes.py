@@ -38,7 +38,7 @@ class SimulatedProcess:
         cluster: SimCluster,
         context: Context,
         hosts: list[str],
-        fail: Callable[[str, BaseException], None],
+        fail: Callable[[BaseException], None],
         note: Callable[[str, str], None],
     ) -> None:
         self.name = name
@@ -146,7 +146,7 @@ class SimulatedProcess:
                 self._say("has ended")
             else:
                 self._say(f"failed: {error!r}")
-                self._fail(self.name, error)
+                self._fail(error)
         else:
             self._say("has ended")
         if self._host is host:

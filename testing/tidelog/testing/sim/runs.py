@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -29,7 +29,7 @@ class SeedFailure:
     faults: tuple[str, ...]
     """Faults of the storm, in words."""
     needed: tuple[str, ...] | None
-    """Those without which it passes; None: not looked for."""
+    """Faults with which alone it still fails; None: not looked for."""
     virtual_s: float
     trace: str
     timeline: tuple[str, ...]
@@ -60,7 +60,8 @@ class SimulationReport:
 
     def __str__(self) -> str:
         head = f"tidelog: {self.test}: {len(self.seeds)} seeds, {len(self.failed)} failed"
-        return "\n".join([head, *(line for one in self.failed for line in one.lines(""))])
+        failures = ("\n".join([*one.lines(""), f"tidelog: {one.error}"]) for one in self.failed)
+        return "\n".join([head, *failures])
 
 
 def run_seeds(
@@ -69,7 +70,6 @@ def run_seeds(
     *,
     shrinks: bool = True,
     failures_max: int | None = 1,
-    on_seed: Callable[[Outcome], None] = lambda _: None,
 ) -> SimulationReport:
     """Run the seeds until so many have failed; the first one, and each that fails, runs twice."""
     report = SimulationReport(plan.name)
@@ -78,7 +78,6 @@ def run_seeds(
         outcome = run_seed(plan, seed)
         report.seeds.append(seed)
         _stop_if_asked(plan, outcome.error)
-        on_seed(outcome)
         for task in outcome.left_over:
             report.left_over.setdefault(task, seed)
         if is_first or outcome.error is not None:

@@ -175,8 +175,7 @@ class _Run:
         brokers = self._target.config.broker_ids
         return all(one in image.brokers and image.is_alive(one) for one in brokers)
 
-    def _fail(self, who: str, error: BaseException) -> None:
-        del who
+    def _fail(self, error: BaseException) -> None:
         if not self.is_over:
             self.error = self.error or error
 

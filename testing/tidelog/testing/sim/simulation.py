@@ -16,6 +16,7 @@ from tidelog.client.admin import Admin
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history import Isolation
 from tidelog.simulation.cluster.cluster import Machine
+from tidelog.simulation.cluster.process_faults import calm
 from tidelog.simulation.engine.loop import NodeLoop
 from tidelog.testing.sim import verdict
 from tidelog.testing.sim.errors import (
@@ -32,7 +33,6 @@ from tidelog.testing.sim.storm import (
     Storm,
     Struck,
     draw_strikes,
-    heal,
     kinds_of,
 )
 from tidelog.testing.sim.surroundings import users_random
@@ -40,8 +40,8 @@ from tidelog.testing.sim.target import SimulatedTarget
 
 POLL_S = 0.02
 READ_POLL_MS = 200
-PATIENCE = 120.0
-"""Virtual seconds in which a cluster comes to rest in which nothing is broken any more."""
+SETTLE_S_MAX = 120.0
+"""Time after which a cluster without a fault must be at rest: some sessions and elections."""
 STORM_END_S_MAX = 120.0
 
 Side: TypeAlias = int | str | SimulatedProcess
@@ -62,7 +62,7 @@ class Simulation:
         number: int,
         left_out: Iterable[int],
         context: Context,
-        fail: Callable[[str, BaseException], None],
+        fail: Callable[[BaseException], None],
     ) -> None:
         self.seed = number
         """Number of the seed."""
@@ -251,7 +251,7 @@ class Simulation:
         storm.begin()
         return storm
 
-    async def settle(self, *, within_s: float = PATIENCE) -> None:
+    async def settle(self, *, within_s: float = SETTLE_S_MAX) -> None:
         """End storms, mend everything, and wait until all replicas are in sync, all processes run.
 
         Raises `NotSettledError` that names what is not, after `within_s` virtual seconds; after
@@ -265,7 +265,7 @@ class Simulation:
             self.resume(node_id)
         storms = self._storms
         await self._wait(lambda: all(one.is_over for one in storms), within_s, "the faults end")
-        heal(self._target)
+        calm(self._target)
         for process in self._processes:
             process.resume()
             if not process.has_ended:
@@ -274,7 +274,7 @@ class Simulation:
             await self._wait(lambda: not self._unsettled(), within_s, "it came to rest")
         except NotSettledError as error:
             what = f"{error}: {'; '.join(self._unsettled())}"
-            if within_s < PATIENCE:
+            if within_s < SETTLE_S_MAX:
                 raise NotSettledError(what) from None
             raise BrokenPromiseError(
                 "Tidelog did not come to rest although nothing is broken any more: this is a bug "

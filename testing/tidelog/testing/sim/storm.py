@@ -27,7 +27,6 @@ from tidelog.simulation.cluster.process_faults import (
     FROZEN_S,
     LINKS_S,
     LinkAndProcessFaults,
-    calm,
     strike,
 )
 from tidelog.simulation.engine.network import Host
@@ -186,11 +185,6 @@ class Storm:
         finally:
             actions.end()
             self._count -= 1
-
-
-def heal(target: SimulatedTarget) -> None:
-    """Let every node run as it should, after the last fault."""
-    calm(target)
 
 
 class _Actions(FaultActions):
