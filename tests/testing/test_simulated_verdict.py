@@ -188,12 +188,14 @@ def test_of_a_deleted_topic_nothing_is_promised() -> None:
     async def main(sim: Simulation) -> None:
         await sim.create_topic("t")
         await send(sim, b"a")
+        await sim.read_all("t")
         async with Admin(sim.bootstrap) as admin:
             await admin.delete_topic("t")
         await sim.until(lambda: "t" not in sim._target.image.topics)
         assert sim.check()["acknowledged"] == 0
         await sim.create_topic("t")
         await send(sim, b"b")
+        await sim.read_all("t")
         assert sim.check()["acknowledged"] == 1
 
     passes(main)

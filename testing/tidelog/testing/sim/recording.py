@@ -50,6 +50,8 @@ class Seen:
     process: str
     number: int
     tp: TopicPartition
+    topic_id: bytes | None
+    """The topic's id when it was handed out."""
     offset: int
     value: object
     """Bytes or None, unless a deserializer made something else of them."""
@@ -61,6 +63,8 @@ class Recording:
     """Calls of one seed, in their order. `note` takes a line of each for the timeline."""
 
     now_s: Callable[[], float]
+    topic_id: Callable[[str], bytes | None]
+    """Finds a topic's present id."""
     note: Callable[[str, str], None]
     sent: list[Sent] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
@@ -169,7 +173,8 @@ class Recording:
         tp = TopicPartition(record.topic, record.partition)
         name = self._name(ready, "consumer")
         number, at_s = self.next_number(), self.now_s()
-        self.seen.append(Seen(name, number, tp, record.offset, record.value, at_s))
+        topic_id = self.topic_id(record.topic)
+        self.seen.append(Seen(name, number, tp, topic_id, record.offset, record.value, at_s))
         self.note(name, f"{_brief(record.value)} from {_name_of(tp)} at {record.offset}")
 
     # Transactions

@@ -71,7 +71,7 @@ class Simulation:
         self._target = target
         self._context = context
         self._fail = fail
-        self._recording = Recording(lambda: target.now_s, target.note)
+        self._recording = Recording(lambda: target.now_s, target.topic_id, target.note)
         self._processes: list[SimulatedProcess] = []
         self._cuts: list[tuple[str, str]] = []
         self._storms: list[Storm] = []

@@ -107,6 +107,11 @@ class SimulatedTarget(StormTarget):
         """See `StormTarget`: the test itself, and its processes."""
         return [self.cluster.client_host.name, *self.client_processes]
 
+    def topic_id(self, topic: str) -> bytes | None:
+        """Find a topic's present id."""
+        found = self.image.topics.get(topic)
+        return None if found is None else found.topic_id
+
     @property
     def replication_factor(self) -> int:
         """Replicas of a topic whose creator does not say."""
