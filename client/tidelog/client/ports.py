@@ -64,7 +64,9 @@ class ClientPorts:
         own, connections = None, connections or ConnectionConfig()
         outside = _outside.get()
         if transport is None and outside is not None:
-            transport, clock, random = outside()
+            given = outside()
+            transport = given.transport
+            clock, random = clock or given.clock, random or given.random
         if transport is None:
             transport = own = _grpc_transport(connections)
         return cls(transport, clock or SystemClock(), random or SystemRandom(), own, connections)
