@@ -13,10 +13,22 @@ diverged reports that instead of serving other records (KIP-320).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tidelog.client.offsets import Spec
 from tidelog.client.records import TopicPartition
+
+T = TypeVar("T")
+
+
+def in_order(given: Iterable[T]) -> Iterable[T]:
+    """Put what a caller gives as a set into an order that no hash seed decides."""
+    if not isinstance(given, AbstractSet):
+        return given
+    # topics' names may be among the partitions, and those may be plain tuples
+    return sorted(given, key=lambda one: str(tuple(one) if isinstance(one, tuple) else one))
 
 
 @dataclass(slots=True, eq=False)
@@ -136,7 +148,7 @@ def names_and_partitions(
     """The topics' names among what is to be assigned, and the partitions. Errors: TypeError."""
     names: list[str] = []
     partitions: list[TopicPartition] = []
-    given: Iterable[object] = [wanted] if isinstance(wanted, str) else wanted
+    given: Iterable[object] = [wanted] if isinstance(wanted, str) else in_order(wanted)
     for one in given:
         if isinstance(one, str):
             names.append(one)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from tidelog.client.consuming.assignment import in_order
 from tidelog.client.consuming.group_reader import GroupReader
 from tidelog.client.consuming.position_methods import PositionMethods
 from tidelog.client.errors import ClientClosedError, InvalidGroupIdError, TidelogError
@@ -47,7 +48,9 @@ class GroupMethods(PositionMethods[K, V]):
         self, partitions: Iterable[tuple[str, int]]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Look up committed offsets; None where nothing is committed. Raises KafkaError."""
-        return await self._grouped().committed([TopicPartition(*one) for one in partitions])
+        return await self._grouped().committed(
+            [TopicPartition(*one) for one in in_order(partitions)]
+        )
 
     async def seek_to_committed(self, *partitions: tuple[str, int]) -> None:
         """Read these partitions (none named: all) from their committed offsets again.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from tidelog.client.consuming.assignment import Assignment, Position
+from tidelog.client.consuming.assignment import Assignment, Position, in_order
 from tidelog.client.consuming.consumer_base import ConsumerBase
 from tidelog.client.consuming.fetcher import Fetcher
 from tidelog.client.consuming.ready_records import ReadyRecords
@@ -88,7 +88,7 @@ class PositionMethods(ConsumerBase[K, V]):
         if n < 0:
             raise ValueError(f"n={n} is negative")
         await self._subscriptions.found()
-        wanted = [self._assigned(partition).tp for partition in partitions]
+        wanted = [self._assigned(partition).tp for partition in in_order(partitions)]
         self._go_to(
             await self._lookup.starts_before_ends(
                 wanted, offsets_count=n, timeout_ms=self._api_timeout_ms
@@ -173,7 +173,7 @@ class PositionMethods(ConsumerBase[K, V]):
         self, spec: Spec, partitions: Iterable[tuple[str, int]]
     ) -> dict[TopicPartition, int]:
         self._check_open()
-        wanted = {TopicPartition(*tp): spec for tp in partitions}
+        wanted = {TopicPartition(*tp): spec for tp in in_order(partitions)}
         return await self._lookup.lookup(wanted, timeout_ms=self._api_timeout_ms)
 
     def _assigned(self, partition: tuple[str, int]) -> Position:
