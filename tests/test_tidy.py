@@ -147,6 +147,7 @@ THREADED = (
     "core/tidelog/core/system.py",
     "core/tidelog/core/workers.py",
     "testing/tidelog/testing/sim/surroundings.py",  # refuses them in a simulated test
+    "testing/tidelog/testing/shared_loop.py",  # taken and given back on any thread of a test
     "client/tidelog/client/loop_thread.py",
     "client/tidelog/client/sync.py",
 )

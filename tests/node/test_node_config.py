@@ -73,10 +73,14 @@ def test_the_quorum_is_what_the_file_says() -> None:
         election_timeout_min_ms=1000,
         election_timeout_max_ms=2000,
         heartbeat_interval_ms=100,
+        retry_interval_ms=80,
         snapshot_interval_bytes=5000,
         wal_reserve_bytes=10000,
     )
-    assert parse_config(VALID).raft == RaftConfig(cluster_id="abc")
+    usual = RaftConfig(cluster_id="abc", election_timeout_max_ms=2000, retry_interval_ms=80)
+    assert parse_config(VALID).raft == usual
+    slow = parse_config(VALID + '"controller.quorum.election.timeout.ms" = 5000').raft
+    assert (slow.election_timeout_min_ms, slow.election_timeout_max_ms) == (5000, 10_000)
 
 
 @pytest.mark.parametrize(

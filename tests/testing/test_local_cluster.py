@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +48,12 @@ def stored(cluster: LocalCluster, topic: str, count: int) -> list[bytes | None]:
         while len(found) < count:
             found += [record.value for record in consumer.getmany(timeout_ms=10_000)]
     return found
+
+
+def listens(address: str) -> bool:
+    host, port = address.rsplit(":", 1)
+    with socket.socket() as one:
+        return one.connect_ex((host, int(port))) == 0
 
 
 def test_what_was_acknowledged_outlives_the_end_of_any_node(cluster: LocalCluster) -> None:
@@ -223,6 +232,40 @@ def test_the_process_is_as_before(capfd: pytest.CaptureFixture[str]) -> None:
         assert state() == before
     assert state() == before
     assert capfd.readouterr() == ("", "")
+
+
+async def test_all_clusters_share_one_thread_until_the_last_has_ended() -> None:
+    def loops() -> int:
+        return [one.name for one in threading.enumerate()].count("tidelog-loop")
+
+    before = loops()  # this file's own cluster may run
+    several = [LocalCluster() for _ in range(6)]
+    await asyncio.gather(*(one.__aenter__() for one in several))
+    assert loops() == 1
+    await asyncio.gather(*(one.__aexit__(None, None, None) for one in several[1:]))
+    several[0].create_topic("t", partitions=1)
+    send(several[0], "t", b"of the last one")
+    assert stored(several[0], "t", 1) == [b"of the last one"]
+    await several[0].__aexit__(None, None, None)
+    assert loops() == before
+
+
+def test_a_running_cluster_that_is_given_up_ends_with_its_object() -> None:
+    other, forgotten = LocalCluster(brokers=1), LocalCluster(brokers=1)
+    other.start_all()
+    forgotten.start_all()
+    address, folder = forgotten.bootstrap, forgotten.folder
+    assert listens(address)
+    del forgotten
+    gc.collect()
+    for _ in range(6_000):
+        if not listens(address):
+            break
+        time.sleep(0.01)
+    assert not listens(address)
+    assert not folder.exists()
+    other.create_topic("t", partitions=1)
+    other.close()
 
 
 def test_a_cluster_that_is_given_up_goes_with_its_object() -> None:

@@ -53,6 +53,8 @@ CLUSTER_ID_CHARACTERS_MAX = 100
 """Limited, as each message between nodes and the metadata log hold the cluster id."""
 RACK_CHARACTERS_MAX = 249
 PATH_CHARACTERS_MAX = 4_095
+RETRY_INTERVAL_MS = 80
+"""Interval of a voter's questions without a leader, even where heartbeats are rare."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -247,6 +249,6 @@ def parse_config(toml: str, environ: Mapping[str, str] = _NOTHING) -> NodeConfig
         raft=replace(
             config.raft,
             cluster_id=config.cluster_id,
-            election_timeout_max_ms=2 * config.raft.election_timeout_min_ms,
+            retry_interval_ms=min(RETRY_INTERVAL_MS, config.raft.heartbeat_interval_ms),
         ),
     )

@@ -36,8 +36,11 @@ class RaftConfig:
         key=ELECTION_TIMEOUT_KEY,
     )
 
-    election_timeout_max_ms: int = 2000
-    """Maximum of that time; also the time after which a leader without a majority steps down."""
+    election_timeout_max_ms: int = 0
+    """Maximum of that time; also the time after which a leader without a majority steps down.
+
+    0, before the object is made: twice the minimum.
+    """
 
     election_backoff_ms: int = 500
     """Maximum of the random time (minimum: half) before a candidate without majority retries."""
@@ -48,6 +51,9 @@ class RaftConfig:
         "Interval of an idle leader's heartbeats; less than a third of the election timeout.",
         key=HEARTBEAT_INTERVAL_KEY,
     )
+
+    retry_interval_ms: int | None = None
+    """Interval of a voter's questions while it has no leader; None: the heartbeats' interval."""
 
     engine: str = declare(
         "tidelog",
@@ -119,10 +125,13 @@ class RaftConfig:
         return self.append_batch_bytes - 2
 
     def __post_init__(self) -> None:
+        if not self.election_timeout_max_ms:
+            object.__setattr__(self, "election_timeout_max_ms", 2 * self.election_timeout_min_ms)
         if self.engine not in ENGINES:
             raise _invalid(f"engine must be one of {', '.join(ENGINES)}")
         for name in self.__slots__:
-            if name not in ("engine", "cluster_id") and getattr(self, name) <= 0:
+            value = getattr(self, name)
+            if isinstance(value, int) and value <= 0:
                 raise _invalid(f"{name} must be above 0")
         if self.wal_reserve_bytes < 2 * self.snapshot_interval_bytes:
             raise _invalid("wal_reserve_bytes must be at least twice snapshot_interval_bytes")

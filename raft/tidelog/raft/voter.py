@@ -148,7 +148,7 @@ class Voter:
         elif self.leader_id in lost:
             # A stopping process closes its connections: ask the other voters if they miss it, too.
             self._leader_heard_s = _NEVER_S
-            self._due_s = min(self._due_s, now_s + self._random.random() * self._interval_s)
+            self._due_s = min(self._due_s, now_s + self._random.random() * self._retry_s)
 
     def _receive(self, message: RaftMessage, now_s: float) -> None:
         if not self._processes.is_heard(message):
@@ -207,7 +207,7 @@ class Voter:
                 self._follow_nobody(now_s)
         elif now_s >= self._due_s:
             if not self._has_all_answers():
-                self._due_s = now_s + self._interval_s
+                self._due_s = now_s + self._retry_s
                 self._rejoiner.ask()
             else:
                 self._ask_pre_votes(now_s)
@@ -328,7 +328,7 @@ class Voter:
         self.leader_id = None
         self._ballots = set()
         # Retry soon: a voter that refuses now, as it hears a leader, may miss the leader soon.
-        self._due_s = now_s + self._interval_s * (1 + self._random.random())
+        self._due_s = now_s + self._retry_s * (1 + self._random.random())
         for peer_id in self._peers:
             body = self._outbox.hint(peer_id).pre_vote
             body.last_log_term, body.last_log_index = self._local.last_entry
@@ -423,8 +423,8 @@ class Voter:
     # Time
 
     @property
-    def _interval_s(self) -> float:
-        return self._config.heartbeat_interval_ms / 1000
+    def _retry_s(self) -> float:
+        return (self._config.retry_interval_ms or self._config.heartbeat_interval_ms) / 1000
 
     def _election_due_s(self, now_s: float) -> float:
         least_ms, most_ms = (

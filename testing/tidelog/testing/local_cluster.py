@@ -16,6 +16,7 @@ from tidelog.node.local_cluster.errors import LocalClusterError
 from tidelog.testing.cluster_node import ClusterNode
 from tidelog.testing.cluster_nodes import ClusterNodes, ClusterSettings
 from tidelog.testing.plans import check_configs, check_sizes
+from tidelog.testing.shared_loop import CLUSTERS_LOOP, end_given_up
 
 T = TypeVar("T")
 PREFIX = "tidelog-test-"
@@ -30,7 +31,7 @@ class LocalCluster:
     - `folder`: of the nodes' data, new or empty; None: a temporary one. It is removed at the end
       unless `keep`, or unless a node failed.
     - `processes`: each node is a process of its own, which can be paused and gets SIGKILL; else all
-      are in this process, on a loop and a thread of the cluster's own.
+      are in this process, on a loop and a thread that all clusters share, and nothing else.
     - `security`: must be None: listeners have no TLS and no authentication yet.
 
     Methods block the caller and may be called from any thread, in a coroutine too. Raises
@@ -61,6 +62,7 @@ class LocalCluster:
         self._nodes = ClusterNodes(self._settings)
         self._loop: LoopThread | None = None
         self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._give_up: weakref.finalize[..., LocalCluster] | None = None
 
     # Its life
 
@@ -116,13 +118,16 @@ class LocalCluster:
         if not self._remove.alive:
             raise LocalClusterError("the cluster has ended: make a new LocalCluster")
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._loop = LoopThread()
-        self._loop.start()
+        self._loop = CLUSTERS_LOOP.take()
+        self._give_up = weakref.finalize(self, end_given_up, self._loop, self._nodes)
+        self._give_up.atexit = False
 
     def _end(self, *, has_failed: bool) -> None:
         loop, self._loop = self._loop, None
+        if self._give_up is not None:
+            self._give_up.detach()
         if loop is not None:
-            loop.close()
+            CLUSTERS_LOOP.give_back(loop)
         if self._settings.keep or self._nodes.failures():
             self._remove.detach()
         else:

@@ -23,8 +23,11 @@ from tidelog.node.local_cluster.plan import (
     NodePlan,
     write_private,
 )
+from tidelog.raft.config import ELECTION_TIMEOUT_KEY, HEARTBEAT_INTERVAL_KEY
 
 NODES_MAX = 16
+QUORUM_HEARTBEAT_MS = 320
+"""As rare as the usual election timeout allows: they are a third of what an idle cluster costs."""
 COMBINED_CONTROLLERS_MAX = 3
 _OWN = (
     *("node.id", "cluster.id", "process.roles", "log.dirs", "controller.quorum.voters"),
@@ -64,7 +67,7 @@ def settings_of(brokers: int, configs: Mapping[str, object]) -> NodeConfig:
         "listeners": f"{HOST}:1",
         "controller.quorum.voters": {"1": f"{HOST}:1"},
     }
-    return _parsed(config_text({**small_cluster_values(brokers), **configs, **some_node}))
+    return _parsed(config_text({**small_cluster_values(brokers, configs), **some_node}))
 
 
 def make_plans(
@@ -85,7 +88,7 @@ def make_plans(
     voters = {
         str(node_id): addresses[node_id] for node_id, has in roles.items() if "controller" in has
     }
-    common = {**small_cluster_values(brokers), **configs, "cluster.id": cluster_id}
+    common = {**small_cluster_values(brokers, configs), "cluster.id": cluster_id}
     plans: list[NodePlan] = []
     for node_id, own_roles in roles.items():
         listeners = addresses[node_id]
@@ -129,10 +132,10 @@ def roles_of(brokers: int, controllers: int | None) -> dict[int, list[str]]:
     }
 
 
-def small_cluster_values(brokers: int) -> dict[str, object]:
-    """Values that suit a small cluster; a test may choose others."""
+def small_cluster_values(brokers: int, configs: Mapping[str, object]) -> dict[str, object]:
+    """Values that suit a small cluster, and before those the ones that a test chose."""
     replicas = min(brokers, REPLICATION_FACTOR)
-    return {
+    usual: dict[str, object] = {
         "num.partitions": PARTITIONS,
         "default.replication.factor": replicas,
         "initial.min.insync.replicas": MIN_ISR if brokers > MIN_ISR else 1,
@@ -140,3 +143,6 @@ def small_cluster_values(brokers: int) -> dict[str, object]:
         "offsets.topic.num.partitions": PARTITIONS,
         "transaction.state.log.num.partitions": PARTITIONS,
     }
+    if ELECTION_TIMEOUT_KEY not in configs:
+        usual[HEARTBEAT_INTERVAL_KEY] = QUORUM_HEARTBEAT_MS
+    return {**usual, **configs}
