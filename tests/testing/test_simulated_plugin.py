@@ -73,6 +73,17 @@ async def database():
 async def test_of_a_database(sim, database):
     pass
 """
+IN_A_PACKAGE = """
+import pytest
+from tidelog.testing import simulated
+from .shared import SIZES
+
+class TestIt:
+    @pytest.mark.parametrize("size", SIZES)
+    @simulated(seeds=2, faults="none")
+    async def test_fails(self, sim, size):
+        assert not size
+"""
 MISTAKE = """
 from tidelog.testing import simulated
 
@@ -156,6 +167,27 @@ def test_items_parameters_classes_and_workers(folder: Path) -> None:
     tests = {one["test"]: one for one in json.loads((folder / "out.json").read_text())["tests"]}
     assert tests["test_orders.py::TestOfAClass::test_items"]["seeds"] == 4
     assert len(tests) == 5
+
+
+def test_the_replay_of_a_test_in_a_package_is_for_the_folder_and_the_shell_of_the_caller(
+    tmp_path: Path,
+) -> None:
+    package = tmp_path / "project" / "tests" / "unit"
+    package.mkdir(parents=True)
+    (tmp_path / "project" / "pytest.ini").write_text(INI)
+    (package.parent / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "shared.py").write_text("SIZES = ['$HOME \"x\" `id` \\\\ 1']\n")
+    (package / "test_it.py").write_text(IN_A_PACKAGE)
+
+    said = run_pytest(package.parent, "unit", is_ok=False)
+    (line,) = [one for one in said.splitlines() if one.startswith("tidelog: replay: ")]
+    assert line.startswith('tidelog: replay: pytest "unit/test_it.py::TestIt::test_fails[')
+    words = line.removeprefix("tidelog: replay: pytest ")
+    arguments = subprocess.check_output(["sh", "-c", rf"printf '%s\n' {words}"], text=True)
+    again = run_pytest(package.parent, *arguments.splitlines(), is_ok=False)
+    assert line in again
+    assert "1 failed" in again
 
 
 def test_seeds_of_the_command_line(folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -126,9 +127,11 @@ class SimulatedRun:
 
     @property
     def replay(self) -> str:
-        """The command that runs the failed seed alone."""
+        """The command that runs the failed seed alone, in the folder that pytest was started in."""
         assert self.failure is not None  # asked for a failure alone
-        return f'pytest "{self.node_id}" --tidelog-seed={self.failure.seed}'
+        path = os.path.relpath(self._item.path, self._config.invocation_params.dir)
+        test = re.sub(r'(["$`\\])', r"\\\1", "::".join([path, *self.node_id.split("::")[1:]]))
+        return f'pytest "{test}" --tidelog-seed={self.failure.seed}'
 
     def seeds(self, own: Sequence[int]) -> Iterable[int]:
         """Seeds to run: those that failed before go first."""
