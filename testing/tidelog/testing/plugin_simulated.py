@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -129,8 +128,11 @@ class SimulatedRun:
     def replay(self) -> str:
         """The command that runs the failed seed alone, in the folder that pytest was started in."""
         assert self.failure is not None  # asked for a failure alone
-        path = os.path.relpath(self._item.path, self._config.invocation_params.dir)
-        test = re.sub(r'(["$`\\])', r"\\\1", "::".join([path, *self.node_id.split("::")[1:]]))
+        path, started_in = self._item.path, self._config.invocation_params.dir
+        if path.is_relative_to(started_in):
+            path = path.relative_to(started_in)
+        test = "::".join([str(path), *self.node_id.split("::")[1:]])
+        test = re.sub(r'(["$`\\])', r"\\\1", test)
         return f'pytest "{test}" --tidelog-seed={self.failure.seed}'
 
     def seeds(self, own: Sequence[int]) -> Iterable[int]:
