@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 FIXED = 0
-NEWEST_KEPT = 4
+NEWEST_KEPT = 2
 """Seeds that once failed and that every change runs: the last of a suite's file."""
-TURNS = 3
+TURNS = 5
 """Changes in which the others have their turn: a storm is another one after most changes, and each
 cause that was found has a test of its own. `make prove` runs all."""
 ALIGNED_TO = 30
@@ -51,8 +51,14 @@ def _git(root: Path, *arguments: str) -> str | None:
 
 
 def change_seeds(config: pytest.Config, number: int) -> range:
-    """The next `number` seeds of this run."""
+    """The next `number` seeds of this run: of other kinds in each turn, so that all come up.
+
+    A first seed that no commit has, from the command line, is the first of them.
+    """
     first: int = config.getoption("first_seed")
+    turn, is_chosen = divmod(first, ALIGNED_TO)
+    if not is_chosen:
+        first += turn * number % ALIGNED_TO
     return range(first, first + number)
 
 

@@ -57,12 +57,6 @@ def test_without_git_the_seeds_are_the_fixed_ones(
     assert commit_of_clean_tree() is None
 
 
-def test_a_run_has_the_seeds_that_its_head_names(pytestconfig: pytest.Config) -> None:
-    first = pytestconfig.getoption("first_seed")
-
-    assert change_seeds(pytestconfig, 3) == range(first, first + 3)
-
-
 class Options:
     """Those of a run."""
 
@@ -71,6 +65,21 @@ class Options:
 
     def getoption(self, name: str) -> int | bool:
         return self._found[name]
+
+
+def test_a_run_has_the_seed_that_its_command_names() -> None:
+    named: Any = Options(17)
+
+    assert change_seeds(named, 3) == range(17, 20)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 10, 14])
+def test_few_seeds_a_change_are_of_each_kind_in_some_turn(number: int) -> None:
+    turns: list[Any] = [Options(turn * ALIGNED_TO) for turn in range(ALIGNED_TO)]
+    seeds = [seed for one in turns for seed in change_seeds(one, number)]
+
+    assert {seed % ALIGNED_TO for seed in seeds} == set(range(ALIGNED_TO))
+    assert all(len(change_seeds(one, number)) == number for one in turns)
 
 
 def test_seeds_that_once_failed_have_their_turn_and_the_newest_always(tmp_path: Path) -> None:

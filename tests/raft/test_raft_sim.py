@@ -36,7 +36,7 @@ from tidelog.simulation.suites.worker import silence_nodes
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 14
+SEEDS = 8
 PYSYNCOBJ_SEEDS = 2
 CHEAP_SEEDS = range(10, 12)
 """Few steps, with strangers and short moments: for tests of what any seed would show."""

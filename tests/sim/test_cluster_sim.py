@@ -28,7 +28,7 @@ from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 6
+SEEDS = 5
 PYSYNCOBJ_SEEDS = 1
 CHEAP_SEED = 15
 """A storm of few steps, for tests of what any seed would show."""

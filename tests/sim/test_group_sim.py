@@ -21,7 +21,7 @@ from tidelog.simulation.mutants.hunt import CONTROL_SEEDS
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 25
+SEEDS = 7
 CHEAP_SEED = 7
 """A storm of few steps, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("group_regressions.txt")

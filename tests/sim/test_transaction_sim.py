@@ -20,7 +20,7 @@ from tidelog.simulation.transactions.seed_run import run_seed
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 25
+SEEDS = 5
 CHEAP_SEED = 7
 """A storm of few steps, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("transaction_regressions.txt")

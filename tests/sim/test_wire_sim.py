@@ -20,7 +20,7 @@ from tidelog.simulation.wire.seed_run import run_seed
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 20
+SEEDS = 4
 CHEAP_SEED = 6
 """A storm of few steps with a group, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("wire_regressions.txt")
