@@ -13,7 +13,6 @@ from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
-from tests.doc_blocks import block
 
 from tidelog.cli.main import COMMANDS
 from tidelog.net.quiet_ports import quiet_ports
@@ -21,6 +20,7 @@ from tidelog.net.quiet_ports import quiet_ports
 pytestmark = pytest.mark.process
 
 CHECKOUT = Path(__file__).parents[2]
+EXAMPLES = CHECKOUT / "docs/examples/testing"
 
 
 def _run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -103,23 +103,18 @@ def server(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _environment(tmp_path_factory.mktemp("server"), wheel, "server")
 
 
-def test_a_test_of_the_wheel_has_a_cluster(wheel: Path, tmp_path: Path) -> None:
+def test_the_examples_of_tests_pass_by_the_wheel_and_leave_nothing(
+    wheel: Path, tmp_path: Path
+) -> None:
     """The extra `testing`, with nothing of the checkout."""
     python = _environment(tmp_path, wheel, "testing") / "python"
-    code = """
-from tidelog.client.sync import Producer
-
-def test_orders(tidelog_cluster, tidelog_topic):
-    with Producer(tidelog_cluster.bootstrap) as producer:
-        assert producer.send(tidelog_topic, value=b"x", partition=0).offset == 0
-"""
-    (tmp_path / "test_orders.py").write_text(code)
-    simulated = block("docs/TESTING.md", "from tidelog.client import Consumer, Producer").text
-    (tmp_path / "test_simulated.py").write_text(simulated)
-    files = ("test_orders.py", "test_simulated.py")
-    done = _run(python, "-m", "pytest", "-q", *files, cwd=tmp_path)
+    folder = tmp_path / "orders"
+    shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    options = ("-q", "-p", "no:cacheprovider", "--tidelog-seeds=1")
+    done = _run(python, "-m", "pytest", *options, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert "11 passed" in done.stdout
+    assert not (folder / ".tidelog").exists()
 
 
 def test_a_cluster_without_its_extra_says_what_to_install(client: Path, tmp_path: Path) -> None:

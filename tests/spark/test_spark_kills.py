@@ -195,6 +195,7 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.long
 async def test_workers_killed_in_writes_lose_no_row_and_repeat_none(
     running_cluster: LocalCluster, steps: Steps, work: Work
 ) -> None:
@@ -220,6 +221,7 @@ async def test_workers_killed_in_writes_lose_no_row_and_repeat_none(
             assert found == EXACT, topic
 
 
+@pytest.mark.long
 async def test_workers_killed_in_reads_cost_no_row_and_repeat_none(
     running_cluster: LocalCluster, steps: Steps, work: Work
 ) -> None:

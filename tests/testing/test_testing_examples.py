@@ -1,6 +1,6 @@
 """The examples of `tidelog.testing`, as they stand in docs/examples/testing, and what they prove.
 
-Those of whole files run in a pytest of their own, as a reader's would, away from the checkout.
+They pass away from the checkout, by an installed wheel, in tests/integration/test_wheel.py.
 `pytest docs/examples/testing --tidelog-seeds=500 --tidelog-json=FILE` is the long proof.
 """
 
@@ -29,8 +29,6 @@ from tidelog.testing.sim.seed_run import Plan, run_seed
 from tidelog.testing.sim.storm import STRIKES_MAX, kinds_of
 
 EXAMPLES = Path(__file__).parents[2] / "docs/examples/testing"
-SEEDS = 1
-"""Of the 50 that the files say: the long proof runs more."""
 
 
 @replaces(Leader, "_awaited")
@@ -74,13 +72,6 @@ def copied(tmp_path: Path) -> Path:
     folder = tmp_path / "orders"
     shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     return folder
-
-
-@pytest.mark.process
-def test_the_examples_pass_and_leave_nothing(copied: Path) -> None:
-    options = ("-q", "-p", "no:cacheprovider", f"--tidelog-seeds={SEEDS}")
-    assert "11 passed" in run(copied, "-m", "pytest", *options)
-    assert not (copied / ".tidelog").exists()
 
 
 @pytest.mark.process

@@ -67,7 +67,7 @@ def settings_of(brokers: int, configs: Mapping[str, object]) -> NodeConfig:
         "listeners": f"{HOST}:1",
         "controller.quorum.voters": {"1": f"{HOST}:1"},
     }
-    return _parsed(config_text({**small_cluster_values(brokers, configs), **some_node}))
+    return _parsed(config_text({**small_cluster_values(brokers), **configs, **some_node}))
 
 
 def make_plans(
@@ -88,7 +88,9 @@ def make_plans(
     voters = {
         str(node_id): addresses[node_id] for node_id, has in roles.items() if "controller" in has
     }
-    common = {**small_cluster_values(brokers, configs), "cluster.id": cluster_id}
+    common = {**small_cluster_values(brokers), **configs, "cluster.id": cluster_id}
+    if ELECTION_TIMEOUT_KEY not in configs:
+        common.setdefault(HEARTBEAT_INTERVAL_KEY, QUORUM_HEARTBEAT_MS)
     plans: list[NodePlan] = []
     for node_id, own_roles in roles.items():
         listeners = addresses[node_id]
@@ -132,10 +134,10 @@ def roles_of(brokers: int, controllers: int | None) -> dict[int, list[str]]:
     }
 
 
-def small_cluster_values(brokers: int, configs: Mapping[str, object]) -> dict[str, object]:
-    """Values that suit a small cluster, and before those the ones that a test chose."""
+def small_cluster_values(brokers: int) -> dict[str, object]:
+    """Values that suit a small cluster; a test may choose others."""
     replicas = min(brokers, REPLICATION_FACTOR)
-    usual: dict[str, object] = {
+    return {
         "num.partitions": PARTITIONS,
         "default.replication.factor": replicas,
         "initial.min.insync.replicas": MIN_ISR if brokers > MIN_ISR else 1,
@@ -143,6 +145,3 @@ def small_cluster_values(brokers: int, configs: Mapping[str, object]) -> dict[st
         "offsets.topic.num.partitions": PARTITIONS,
         "transaction.state.log.num.partitions": PARTITIONS,
     }
-    if ELECTION_TIMEOUT_KEY not in configs:
-        usual[HEARTBEAT_INTERVAL_KEY] = QUORUM_HEARTBEAT_MS
-    return {**usual, **configs}
