@@ -1,6 +1,7 @@
 """Seeds of the random suites for this run of the tests: other ones at every commit.
 
-A change runs few seeds of each suite, and few of those that once failed. They are drawn from the
+A change runs few seeds of each suite, few of those that once failed, and of the dear tests that are
+marked `turns(n)` one in n. They are drawn from the
 commit: every run of a commit has the same, and the few of each change become many in a week. A tree
 with changes, and one without git, has the fixed ones from `FIXED` on. `--first-seed N` has those of
 another run again; a failed test names its seed, and `tidelog sim replay --suite SUITE --seed SEED`
@@ -10,6 +11,7 @@ shows that one alone.
 from __future__ import annotations
 
 import subprocess
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,6 +92,29 @@ def parametrize(metafunc: pytest.Metafunc, argument: str, number: int) -> None:
         metafunc.parametrize(argument, change_seeds(metafunc.config, number))
 
 
+def has_turn(first_seed: int, test: str, turns: int) -> bool:
+    """True in one of `turns` changes, another one for each test: whichever tests there are."""
+    return zlib.crc32(test.encode()) % turns == first_seed // ALIGNED_TO % turns
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that have not their turn, unless they are named."""
+    is_named = any("::" in one for one in config.args) or config.getoption("keyword")
+    if is_named or config.getoption("every_turn"):
+        return
+    first: int = config.getoption("first_seed")
+    left_out = [item for item in items if not has_turn(first, item.nodeid, _turns(item))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        kept = set(items) - set(left_out)
+        items[:] = [item for item in items if item in kept]
+
+
+def _turns(item: pytest.Item) -> int:
+    mark = item.get_closest_marker("turns")
+    return 1 if mark is None else int(mark.args[0])
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--first-seed",
@@ -102,6 +127,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="all seeds that once failed, instead of the newest and a part of the others",
     )
+    parser.addoption(
+        "--every-turn",
+        action="store_true",
+        help="all tests that are marked `turns`, instead of those that have their turn",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -110,5 +140,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.first_seed = first_seed(commit_of_clean_tree())
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    return f"random suites: the same seeds again with --first-seed {config.option.first_seed}"
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    first: int = config.option.first_seed
+    return [
+        f"random suites: the same seeds again with --first-seed {first}",
+        "dear tests take turns, and are deselected in others: --every-turn runs them all",
+    ]

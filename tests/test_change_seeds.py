@@ -16,7 +16,9 @@ from tests.change_seeds import (
     change_seeds,
     commit_of_clean_tree,
     first_seed,
+    has_turn,
     kept_seeds,
+    pytest_collection_modifyitems,
 )
 
 COMMITS = ["57faa7d1c2", "2878f23a00", "2e85f8109f"]
@@ -61,9 +63,12 @@ class Options:
     """Those of a run."""
 
     def __init__(self, first_seed: int, *, every_kept_seed: bool = False) -> None:
-        self._found = {"first_seed": first_seed, "every_kept_seed": every_kept_seed}
+        self._found: dict[str, Any] = {
+            "first_seed": first_seed,
+            "every_kept_seed": every_kept_seed,
+        }
 
-    def getoption(self, name: str) -> int | bool:
+    def getoption(self, name: str) -> Any:  # an option's value
         return self._found[name]
 
 
@@ -95,3 +100,61 @@ def test_seeds_that_once_failed_have_their_turn_and_the_newest_always(tmp_path: 
 
     every: Any = Options(0, every_kept_seed=True)
     assert kept_seeds(every, path) == list(range(20))
+
+
+def test_each_dear_test_has_one_turn_in_as_many_as_are_marked() -> None:
+    tests = [f"tests/test_x.py::test_{number}" for number in range(200)]
+    of_turns = [
+        {test for test in tests if has_turn(turn * ALIGNED_TO, test, 4)} for turn in range(4)
+    ]
+
+    assert sum(map(len, of_turns)) == len(tests) == len(set.union(*of_turns))
+    assert all(len(one) > len(tests) // 8 for one in of_turns)
+    assert all(has_turn(turn * ALIGNED_TO, tests[0], 1) for turn in range(4))
+
+
+class Dear:
+    """A collected test that runs in one of two changes; or a cheap one."""
+
+    def __init__(self, nodeid: str, mark: pytest.Mark | None) -> None:
+        self.nodeid = nodeid
+        self._mark = mark
+
+    def get_closest_marker(self, _name: str) -> pytest.Mark | None:
+        return self._mark
+
+
+class Collecting(Options):
+    """A run of tests; what it deselects."""
+
+    def __init__(self, turn: int, *args: str, **options: object) -> None:
+        super().__init__(turn * ALIGNED_TO)
+        self.args = args
+        self.hook = self
+        self.deselected: list[Any] = []
+        self._found |= {"keyword": "", "every_turn": False, **options}
+
+    def pytest_deselected(self, items: list[Any]) -> None:
+        self.deselected += items
+
+
+def test_what_has_not_its_turn_is_deselected_unless_it_is_named() -> None:
+    mark = pytest.mark.turns(2).mark
+    items: list[Any] = [Dear(f"t.py::test_{n}", mark) for n in range(20)]
+    cheap: Any = Dear("t.py::test_cheap", None)
+
+    def run(turn: int, *args: str, **options: object) -> list[Any]:
+        config: Any = Collecting(turn, *args, **options)
+        chosen = [*items, cheap]
+        pytest_collection_modifyitems(config, chosen)
+        assert len(chosen) + len(config.deselected) == 21
+        return chosen
+
+    assert {*run(0), *run(1)} == {*items, cheap}
+    assert {*run(0)} & {*run(1)} == {cheap}
+    for all_of_them in (
+        run(0, every_turn=True),
+        run(0, keyword="test"),
+        run(0, "t.py::test_1"),
+    ):
+        assert all_of_them == [*items, cheap]

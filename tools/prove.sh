@@ -3,7 +3,8 @@
 # FIRST=N repeats the seeds from N on. RAFT, SECOND, CLUSTER: number of seeds of the Raft suite, of the same
 # with the second engine (and a tenth as many whole clusters), and of the cluster suite; GROUPS_SEEDS of the
 # groups suite, WIRE of the wire suite, TRANSACTIONS of the transactions suite; 0 skips a suite.
-# MUTANTS=0, CHAOS=0 and LONG=0 skip these; LONG are the tests that are too long for `make test`.
+# MUTANTS=0, CHAOS=0 and LONG=0 skip these; LONG are the tests that are too long for `make test`,
+# and those that take turns there.
 # Every proof runs; the script fails if one of them failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -46,8 +47,8 @@ if [ "${CHAOS:-1}" != 0 ]; then
 fi
 if [ "${LONG:-1}" != 0 ]; then
   .venv/bin/python -m pytest -n 0 -k once_failed --every-kept-seed tests/raft/test_raft_sim.py tests/sim || failed=1
-  .venv/bin/python -m pytest -n 0 -m "long and not spark" || failed=1
+  .venv/bin/python -m pytest -n 0 --every-turn -m "(long or turns) and not spark" || failed=1
   .venv/bin/python -m tests.benchmarks.kafka_soak --minutes 10 --seed "$first" || failed=1
-  .venv/bin/python -m pytest -n 0 -m "long and spark" || failed=1
+  .venv/bin/python -m pytest -n 0 --every-turn -m "(long or turns) and spark" || failed=1
 fi
 exit "$failed"

@@ -102,6 +102,7 @@ def test_nothing_acknowledged_is_lost(scenario: str, tmp_path: Path) -> None:
     assert not (folder / "nodes").exists()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.chaos
 def test_nothing_acknowledged_to_aiokafka_is_lost(tmp_path: Path) -> None:
     """One story; `make prove` runs all that are told with it."""

@@ -58,6 +58,7 @@ def _refuse(error: BaseException) -> None:
     raise AssertionError(error)
 
 
+@pytest.mark.turns(3)
 async def test_both_ends_of_a_dead_connection_notice_it_by_themselves(tmp_path: Path) -> None:
     port, listen = quiet_ports(2)
     echo, cluster = Echo(), FakeSocketPort()

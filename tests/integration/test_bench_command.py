@@ -48,6 +48,7 @@ def _leftovers(tmp_path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.turns(3)
 def test_the_last_line_is_the_rows_beside_the_peers(tmp_path: Path) -> None:
     report = tmp_path / "report"
     done = subprocess.run(
@@ -87,6 +88,7 @@ def test_ctrl_c_ends_all_that_was_started(tmp_path: Path) -> None:
     assert _leftovers(tmp_path) == []
 
 
+@pytest.mark.turns(3)
 def test_a_peer_that_does_not_run_is_told_and_ours_is_measured(tmp_path: Path) -> None:
     done = subprocess.run(
         _command("--only", ONLY, "--json", "--peer", str(tmp_path / "no-such-peer")),
@@ -99,6 +101,7 @@ def test_a_peer_that_does_not_run_is_told_and_ours_is_measured(tmp_path: Path) -
     assert "No such file" in rate["error"]
 
 
+@pytest.mark.turns(3)
 def test_every_load_gives_the_measures_its_rows_are_made_of() -> None:
     tiny = Effort("tiny", 1, 0.01, 0.01, 12 << 20, 0.2, 30)
     loads = [group for group in groups(tiny) if group.kind is Kind.LOAD]

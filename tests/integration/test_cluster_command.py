@@ -138,6 +138,7 @@ def test_foreign_folder_stays_untouched(cluster: LocalCluster) -> None:
     assert _files_below(cluster.folder) == {foreign: b"mine"}
 
 
+@pytest.mark.turns(3)
 def test_engine_is_kept_checked_and_changed_over_the_same_data(cluster: LocalCluster) -> None:
     started = cluster.start("--engine", "pysyncobj")
     assert started.returncode == 0, started.stderr
@@ -163,6 +164,7 @@ def test_engine_is_kept_checked_and_changed_over_the_same_data(cluster: LocalClu
     assert "kept" in cluster.run("topics", "list").stdout
 
 
+@pytest.mark.turns(3)
 def test_node_folder_of_another_cluster_is_refused(cluster: LocalCluster) -> None:
     assert cluster.start().returncode == 0
     assert cluster.stop().returncode == 0

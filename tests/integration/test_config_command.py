@@ -47,6 +47,7 @@ def test_a_change_counts_for_the_next_write_and_deleting_it_too(
     assert lines.split() == [LARGE, "small", LARGE, "small", LARGE]
 
 
+@pytest.mark.turns(3)
 def test_every_node_knows_of_a_change_once_it_is_answered_and_after_a_restart(
     running_cluster: LocalCluster,
 ) -> None:

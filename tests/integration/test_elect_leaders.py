@@ -30,6 +30,7 @@ def eventually(condition: Callable[[], bool], *, within_s: float = 120.0) -> boo
     return True
 
 
+@pytest.mark.turns(3)
 def test_leaderships_go_back_to_preferred_leaders_in_sync(cluster: LocalCluster) -> None:
     assert cluster.start().returncode == 0
     created = cluster.run("topics", "create", "t", "--partitions", "3", "--replication-factor", "3")

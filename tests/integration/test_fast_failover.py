@@ -43,6 +43,7 @@ def is_led_without(cluster: LocalCluster, broker_id: int) -> bool:
     return done.returncode == 0 and f'"leader": {broker_id}' not in done.stdout
 
 
+@pytest.mark.turns(3)
 def test_a_killed_node_is_found_dead_a_paused_and_a_stopped_one_are_not(
     cluster: LocalCluster,
 ) -> None:

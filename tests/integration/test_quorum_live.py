@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.integration.quorum_live import COMBINED, LiveRun
 
-pytestmark = [pytest.mark.process, pytest.mark.long]
+pytestmark = [pytest.mark.process, pytest.mark.turns(4)]
 
 
 async def test_nothing_acknowledged_is_lost_and_nobody_votes_twice(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ that is left notes the first one's death, the ISR has lost it, and the tour is t
 PORTS = ("9392", "9393", "9394", "9492", "9493", "9494")
 
 
+@pytest.mark.turns(4)
 def test_the_tour_shows_what_it_says(tmp_path: Path) -> None:
     for attempt in range(ATTEMPTS_MAX):
         try:

@@ -82,6 +82,7 @@ def described(brokers: LocalCluster, group_id: str) -> Any:
     return json.loads(told.stdout)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("kind", "strategy"), WAYS, ids=of_ways)
 def test_two_members_share_a_topic_and_the_one_that_stays_goes_on_where_the_other_was(
     brokers: LocalCluster, kind: Kind, strategy: str
@@ -125,6 +126,7 @@ def test_three_clients_are_one_group(brokers: LocalCluster) -> None:
     assert group["state"] == "Empty"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("kind", "strategy"),
     [

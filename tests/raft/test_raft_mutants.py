@@ -139,6 +139,7 @@ async def test_what_is_wrong_without_faults_is_not_hunted(suite_of: dict[int, Vi
 # The command
 
 
+@pytest.mark.turns(4)
 @pytest.mark.sim
 def test_seeds_notice_mutants_the_control_does_not_and_the_command_tells_it() -> None:
     options = ["mutants", "--suite", "raft", "--seeds", "0:8", "--json"]

@@ -36,7 +36,7 @@ from tidelog.simulation.suites.worker import silence_nodes
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 8
+SEEDS = 6
 PYSYNCOBJ_SEEDS = 2
 CHEAP_SEEDS = range(10, 12)
 """Few steps, with strangers and short moments: for tests of what any seed would show."""
@@ -85,6 +85,7 @@ def test_a_seed_that_once_failed_stays_fixed(kept_seed: int) -> None:
     assert_seed_is_clean(kept_seed)
 
 
+@pytest.mark.turns(4)
 def test_without_faults_one_leader_is_elected_and_nothing_is_unknown() -> None:
     result = run_seed(1, has_faults=False)
 
@@ -93,6 +94,7 @@ def test_without_faults_one_leader_is_elected_and_nothing_is_unknown() -> None:
     assert result.coverage["truncated_entries"] == 0
 
 
+@pytest.mark.turns(4)
 def test_a_seed_of_short_moments_waits_for_each_of_them() -> None:
     result = run_seed(4)
 
@@ -100,6 +102,7 @@ def test_a_seed_of_short_moments_waits_for_each_of_them() -> None:
     assert all(result.faults.get(kind, 0) > 0 for kind in SHORT_MOMENTS), result.faults
 
 
+@pytest.mark.turns(4)
 def test_a_seed_is_the_same_run_in_every_process() -> None:
     lines = assert_same_run_in_every_process("raft", CHEAP_SEEDS)
 
@@ -169,6 +172,7 @@ def test_a_workers_line_is_read_as_it_was_written() -> None:
 # Processes
 
 
+@pytest.mark.turns(4)
 @pytest.mark.real_time
 async def test_two_workers_run_every_seed_once() -> None:
     seen: list[int] = []
@@ -187,6 +191,7 @@ async def test_a_patch_is_called_in_the_worker_before_its_seeds() -> None:
         await run_suite(SuiteConfig(SUITE, range(1), patch="sys:exit"))
 
 
+@pytest.mark.turns(4)
 def test_command_ends_with_the_sums_and_keeps_a_ledger(tmp_path: Path) -> None:
     ledger = tmp_path / "runs.jsonl"
     options = ["run", "--suite", "raft", "--seeds", "8:9", "--ledger", str(ledger)]

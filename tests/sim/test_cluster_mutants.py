@@ -106,6 +106,7 @@ def test_the_suites_mutants_have_names_of_their_own() -> None:
     assert not wire.ALL.keys() & (ALL.keys() | raft.ALL.keys() | groups.ALL.keys())
 
 
+@pytest.mark.turns(4)
 @pytest.mark.sim
 def test_a_seed_notices_a_mutant_the_control_does_not_and_the_command_tells_it() -> None:
     name, seed = next(iter(QUICK.items()))

@@ -19,7 +19,7 @@ from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.engine.disk import SimDisk
 from tidelog.simulation.mutants.raft_storage import stands_still_while_syncing
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.turns(3)]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

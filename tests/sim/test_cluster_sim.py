@@ -28,7 +28,7 @@ from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 5
+SEEDS = 4
 PYSYNCOBJ_SEEDS = 1
 CHEAP_SEED = 15
 """A storm of few steps, for tests of what any seed would show."""
@@ -70,6 +70,7 @@ def test_without_faults_nothing_is_elected_lost_or_unknown() -> None:
     assert result.counts["acknowledged"] == result.acknowledged == result.counts["read"]
 
 
+@pytest.mark.turns(4)
 def test_a_seed_is_the_same_run_in_every_process() -> None:
     assert_same_run_in_every_process("cluster", range(CHEAP_SEED, CHEAP_SEED + 1))
 
@@ -129,6 +130,7 @@ def test_what_a_hundred_seeds_leave_out_is_a_failure_but_of_a_scenario() -> None
 # The commands
 
 
+@pytest.mark.turns(4)
 def test_command_ends_with_the_sums_and_keeps_a_ledger(tmp_path: Path) -> None:
     ledger = tmp_path / "runs.jsonl"
     sums_of_command("cluster", CHEAP_SEED, "--ledger", str(ledger))

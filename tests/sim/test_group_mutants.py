@@ -46,6 +46,7 @@ def test_a_mutant_is_wrong_inside_and_right_again_after(name: str) -> None:
     assert vars(mutant.owner)[mutant.attribute] is original
 
 
+@pytest.mark.turns(4)
 @pytest.mark.sim
 def test_a_seed_notices_a_mutant_the_control_does_not_and_the_command_tells_it() -> None:
     name, seed = next(iter(QUICK.items()))

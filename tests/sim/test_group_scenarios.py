@@ -17,7 +17,7 @@ from tidelog.simulation.mutants.cluster_groups import (
 )
 from tidelog.simulation.mutants.mutant import Mutant
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.turns(3)]
 
 
 @pytest.mark.parametrize(

@@ -60,14 +60,17 @@ def test_without_faults_partitions_move_and_nothing_is_lost_refused_or_unknown(s
     assert result.counts["handed_again"] == 0
 
 
+@pytest.mark.turns(4)
 def test_a_seed_is_the_same_run_in_every_process() -> None:
     assert_same_run_in_every_process("groups", range(CHEAP_SEED, CHEAP_SEED + 1))
 
 
+@pytest.mark.turns(4)
 def test_command_ends_with_the_sums() -> None:
     sums_of_command("groups", CHEAP_SEED)
 
 
+@pytest.mark.turns(4)
 def test_replay_tells_faults_members_and_calls() -> None:
     words = "fault     ", "assigned tides-0", "heartbeat 1 of ", "coordinator loaded"
     assert_replay_tells("groups", CHEAP_SEED, *words)

@@ -48,6 +48,7 @@ def test_every_mutant_has_a_claim() -> None:
     assert all(one.claim.endswith(".") for one in ALL.values())
 
 
+@pytest.mark.turns(4)
 @pytest.mark.sim
 @pytest.mark.parametrize("name", FIRST_NOTICED)
 def test_a_mutant_is_noticed_without_any_fault(name: str) -> None:
@@ -60,6 +61,7 @@ def test_a_mutant_is_noticed_without_any_fault(name: str) -> None:
     assert result.violation.invariant == invariant
 
 
+@pytest.mark.turns(4)
 @pytest.mark.sim
 def test_a_seed_notices_a_mutant_and_the_control_does_not() -> None:
     name, seed = next(iter(QUICK.items()))

@@ -16,7 +16,7 @@ from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.group_members import SimGroupMember
 from tidelog.simulation.cluster.seed_run import run_seed
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.turns(3)]
 
 _check_marker = ProducerStates.check_marker
 

@@ -20,7 +20,7 @@ from tidelog.simulation.transactions.seed_run import run_seed
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 5
+SEEDS = 4
 CHEAP_SEED = 7
 """A storm of few steps, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("transaction_regressions.txt")
@@ -46,6 +46,7 @@ def test_a_seed_that_once_failed_stays_fixed(kept_seed: int) -> None:
     assert_seed_is_clean(kept_seed)
 
 
+@pytest.mark.turns(4)
 def test_without_faults_nothing_is_elected_moved_or_unknown() -> None:
     result = run_seed(1, has_faults=False)
 
@@ -57,14 +58,17 @@ def test_without_faults_nothing_is_elected_moved_or_unknown() -> None:
     assert result.counts["transactions_unknown"] == 0
 
 
+@pytest.mark.turns(4)
 def test_a_seed_is_the_same_run_in_every_process() -> None:
     assert_same_run_in_every_process("transactions", range(CHEAP_SEED, CHEAP_SEED + 1))
 
 
+@pytest.mark.turns(4)
 def test_command_ends_with_the_sums() -> None:
     sums_of_command("transactions", CHEAP_SEED)
 
 
+@pytest.mark.turns(4)
 def test_replay_tells_faults_elections_and_processes() -> None:
     words = "fault     ", "leading partition=ledger-0", "append-0.", "starts"
     assert_replay_tells("transactions", CHEAP_SEED, *words)

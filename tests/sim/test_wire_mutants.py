@@ -41,6 +41,7 @@ def test_every_mutant_has_a_claim() -> None:
     assert all(one.claim.endswith(".") for one in ALL.values())
 
 
+@pytest.mark.turns(4)
 @pytest.mark.sim
 def test_a_seed_notices_a_mutant_and_the_control_does_not() -> None:
     name, seed = next(iter(QUICK.items()))

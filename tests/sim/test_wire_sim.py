@@ -20,7 +20,7 @@ from tidelog.simulation.wire.seed_run import run_seed
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 4
+SEEDS = 3
 CHEAP_SEED = 6
 """A storm of few steps with a group, for tests of what any seed would show."""
 REGRESSIONS = Path(__file__).with_name("wire_regressions.txt")
@@ -65,14 +65,17 @@ def test_without_faults_a_group_reads_all_and_its_first_generation_lasts() -> No
     assert not any(result.coverage[name] for name in ("elections", "error_25", "error_27"))
 
 
+@pytest.mark.turns(4)
 def test_a_seed_is_the_same_run_in_every_process() -> None:
     assert_same_run_in_every_process("wire", range(CHEAP_SEED, CHEAP_SEED + 1))
 
 
+@pytest.mark.turns(4)
 def test_command_ends_with_the_sums() -> None:
     sums_of_command("wire", CHEAP_SEED)
 
 
+@pytest.mark.turns(4)
 def test_replay_tells_faults_elections_and_sends() -> None:
     words = "fault     ", "leading partition=steady-0", "producer-1.0.1", "generation 1 assigned"
     assert_replay_tells("wire", CHEAP_SEED, *words)

@@ -135,6 +135,7 @@ def output(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+@pytest.mark.turns(3)
 async def test_runs_follow_each_other_and_bad_records_are_kept_apart(
     running_cluster: LocalCluster, spark: SparkSession, output: Path
 ) -> None:
@@ -182,6 +183,7 @@ async def test_a_second_job_of_one_output_is_refused(
     assert not pipeline.run(spark)["committed"]
 
 
+@pytest.mark.turns(3)
 def test_the_example_runs_and_clears_up(
     running_cluster: LocalCluster,
     spark: SparkSession,

@@ -140,6 +140,7 @@ def sent_to_compact(running_cluster: LocalCluster) -> dict[int, bytes]:
     return asyncio.run(send())
 
 
+@pytest.mark.turns(3)
 async def test_a_compacted_topic_is_read_in_ranges_that_end_among_what_is_gone(
     running_cluster: LocalCluster,
     spark: SparkSession,
@@ -178,6 +179,7 @@ async def test_a_compacted_topic_is_read_in_ranges_that_end_among_what_is_gone(
     assert places(spark.read.parquet(str(tmp_path / "rows"))) == [(0, one) for one in offsets]
 
 
+@pytest.mark.turns(3)
 async def test_a_corrupt_batch_fails_its_task_by_topic_partition_and_offset(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
 ) -> None:
@@ -223,6 +225,7 @@ async def produce(admin: Admin, tp: TopicPartition, batch: bytes) -> None:
     assert answer.partitions[0].error.code == common_pb2.NONE, answer
 
 
+@pytest.mark.turns(3)
 async def test_a_leader_killed_in_the_middle_costs_no_row_and_repeats_none(
     running_cluster: LocalCluster,
     spark: SparkSession,

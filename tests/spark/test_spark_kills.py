@@ -147,6 +147,7 @@ async def sent_ids(cluster: LocalCluster, topic: str) -> list[int]:
     return [json.loads(r.value or b"")["id"] for r in await stored(cluster.bootstrap, topic)]
 
 
+@pytest.mark.turns(2)
 async def test_a_leader_killed_under_a_write_a_stream_and_a_pipeline_costs_no_row_and_repeats_none(
     running_cluster: LocalCluster, spark: SparkSession, steps: Steps, work: Work
 ) -> None:
@@ -195,7 +196,7 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.long
+@pytest.mark.turns(4)
 async def test_workers_killed_in_writes_lose_no_row_and_repeat_none(
     running_cluster: LocalCluster, steps: Steps, work: Work
 ) -> None:
@@ -221,7 +222,7 @@ async def test_workers_killed_in_writes_lose_no_row_and_repeat_none(
             assert found == EXACT, topic
 
 
-@pytest.mark.long
+@pytest.mark.turns(4)
 async def test_workers_killed_in_reads_cost_no_row_and_repeat_none(
     running_cluster: LocalCluster, steps: Steps, work: Work
 ) -> None:

@@ -89,6 +89,7 @@ async def test_spark_takes_the_other_kinds_of_limit(
     assert values(spark, tmp_path) == list(range(10))
 
 
+@pytest.mark.turns(3)
 async def test_records_that_came_before_the_first_commit_of_a_latest_query_are_read(
     running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ async def test_a_latest_query_without_an_id_is_refused_with_the_reason(
         finish(load(spark, running_cluster, subscribe="no-id"), tmp_path)
 
 
+@pytest.mark.turns(3)
 async def test_a_topic_made_anew_fails_the_next_run_or_is_read_from_its_beginning(
     running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path
 ) -> None:
