@@ -114,7 +114,7 @@ def test_the_needed_faults_of_a_bug_are_enough_for_it() -> None:
     [
         (acknowledged_before_the_isr_has_it, 4, "lost-write"),
         (duplicates_appended, 5, "duplicate"),
-        (last_epoch_not_named, 41, "did not come to rest"),  # nothing is cut where logs differ
+        (last_epoch_not_named, 71, "did not come to rest"),  # nothing is cut where logs differ
     ],
     ids=lambda value: getattr(value, "name", None),
 )
