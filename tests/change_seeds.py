@@ -1,8 +1,8 @@
 """Seeds of the random suites for this run of the tests: other ones at every commit.
 
-A change runs few seeds of each suite, few of those that once failed, and of the dear tests that are
-marked `turns(n)` one in n. They are drawn from the
-commit: every run of a commit has the same, and the few of each change become many in a week. A tree
+A change runs few seeds of each suite, few of those that once failed, and one in n of the expensive
+tests that are marked `turns(n)`. All are drawn from the commit: every run of a commit has the same,
+and the few of each change become many in a week. A tree
 with changes, and one without git, has the fixed ones from `FIXED` on. `--first-seed N` has those of
 another run again; a failed test names its seed, and `tidelog sim replay --suite SUITE --seed SEED`
 shows that one alone.
@@ -144,5 +144,5 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     first: int = config.option.first_seed
     return [
         f"random suites: the same seeds again with --first-seed {first}",
-        "dear tests take turns, and are deselected in others: --every-turn runs them all",
+        "expensive tests take turns, deselected when it is not theirs: --every-turn runs them all",
     ]

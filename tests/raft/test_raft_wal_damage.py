@@ -52,9 +52,8 @@ async def is_refused(content: bytes) -> bool:
 
 
 def changes(byte: int, position: int) -> Iterator[int]:
-    """Other values of a byte: a bit flipped; and, in turn, all flipped, none left, all set."""
-    in_turn = (byte ^ 0xFF, 0, 0xFF)[position % 3]
-    yield from {byte ^ 1 << position % 8, in_turn} - {byte}
+    """Other values of a byte: a bit flipped, all of them, none left."""
+    yield from {byte ^ 1 << position % 8, byte ^ 0xFF, 0, 0xFF} - {byte}
 
 
 def with_zeros(content: bytes, start: int, end: int) -> bytes:

@@ -25,6 +25,7 @@ from tidelog.net.quiet_ports import quiet_ports
 from tidelog.testing import LocalCluster, LocalClusterError, plans
 from tidelog.testing.hosted_node import HostedNode
 from tidelog.testing.local_cluster import PREFIX
+from tidelog.testing.shared_loop import SharedLoop
 
 pytestmark = pytest.mark.process
 
@@ -266,6 +267,37 @@ def test_a_running_cluster_that_is_given_up_ends_with_its_object() -> None:
     assert not folder.exists()
     other.create_topic("t", partitions=1)
     other.close()
+
+
+def test_a_kept_folder_outlives_a_cluster_that_is_given_up(tmp_path: Path) -> None:
+    forgotten = LocalCluster(brokers=1, folder=tmp_path, keep=True)
+    forgotten.start_all()
+    address = forgotten.bootstrap
+    del forgotten
+    gc.collect()
+    for _ in range(6_000):
+        if not listens(address):
+            break
+        time.sleep(0.01)
+    assert not listens(address)
+    assert list(tmp_path.iterdir())
+
+
+def test_a_fork_has_a_loop_of_its_own() -> None:
+    async def answer() -> int:
+        return 42
+
+    shared = SharedLoop()
+    before = shared.take()
+    child = os.fork()
+    if child == 0:  # pragma: no cover  # in the fork
+        own = shared.take()
+        os._exit(own.run(answer()) if own is not before else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 42
+    assert before.run(answer()) == 42
+    shared.give_back(before)
+    assert before.is_closed
 
 
 def test_a_cluster_that_is_given_up_goes_with_its_object() -> None:

@@ -39,7 +39,7 @@ class RaftConfig:
     election_timeout_max_ms: int = 0
     """Maximum of that time; also the time after which a leader without a majority steps down.
 
-    0, before the object is made: twice the minimum.
+    0 stands for twice the minimum, and is replaced by it.
     """
 
     election_backoff_ms: int = 500

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -39,6 +40,12 @@ class ClusterSettings:
     folder: Path
     processes: bool
     keep: bool
+
+
+def remove_folder(settings: ClusterSettings) -> None:
+    """Remove the folder of a cluster that has ended, unless it is kept."""
+    if not settings.keep:
+        shutil.rmtree(settings.folder, ignore_errors=True)
 
 
 class ClusterNodes:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import tempfile
 import weakref
 from collections.abc import Coroutine, Mapping
@@ -14,7 +13,7 @@ from typing import Any, Self, TypeVar
 from tidelog.client.sync import LoopThread
 from tidelog.node.local_cluster.errors import LocalClusterError
 from tidelog.testing.cluster_node import ClusterNode
-from tidelog.testing.cluster_nodes import ClusterNodes, ClusterSettings
+from tidelog.testing.cluster_nodes import ClusterNodes, ClusterSettings, remove_folder
 from tidelog.testing.plans import check_configs, check_sizes
 from tidelog.testing.shared_loop import CLUSTERS_LOOP, end_given_up
 
@@ -61,7 +60,7 @@ class LocalCluster:
         )
         self._nodes = ClusterNodes(self._settings)
         self._loop: LoopThread | None = None
-        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._remove = weakref.finalize(self, remove_folder, self._settings)
         self._give_up: weakref.finalize[..., LocalCluster] | None = None
 
     # Its life
@@ -128,7 +127,7 @@ class LocalCluster:
             self._give_up.detach()
         if loop is not None:
             CLUSTERS_LOOP.give_back(loop)
-        if self._settings.keep or self._nodes.failures():
+        if self._nodes.failures():
             self._remove.detach()
         else:
             self._remove()

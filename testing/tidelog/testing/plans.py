@@ -27,7 +27,7 @@ from tidelog.raft.config import ELECTION_TIMEOUT_KEY, HEARTBEAT_INTERVAL_KEY
 
 NODES_MAX = 16
 QUORUM_HEARTBEAT_MS = 320
-"""As rare as the usual election timeout allows: they are a third of what an idle cluster costs."""
+"""As rare as the usual election timeout allows: they are a fifth of what an idle cluster costs."""
 COMBINED_CONTROLLERS_MAX = 3
 _OWN = (
     *("node.id", "cluster.id", "process.roles", "log.dirs", "controller.quorum.voters"),

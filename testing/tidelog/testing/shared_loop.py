@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from tidelog.client.errors import ClientClosedError
 from tidelog.client.sync import LoopThread
-from tidelog.testing.cluster_nodes import ClusterNodes
+from tidelog.testing.cluster_nodes import ClusterNodes, remove_folder
 
 
 class SharedLoop:
@@ -62,4 +62,5 @@ def _end(loop: LoopThread, nodes: ClusterNodes) -> None:
         with suppress(ClientClosedError):
             loop.run(nodes.close())
     finally:
+        remove_folder(nodes.settings)  # again: its nodes were still writing when it was given up
         CLUSTERS_LOOP.give_back(loop)

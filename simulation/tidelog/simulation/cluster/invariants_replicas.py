@@ -93,7 +93,7 @@ class ReplicaChecks:
             seen = replicas.get(hosted)
             if seen is None:
                 seen = replicas[hosted] = _LastState()
-            if found != seen.state:  # a plain tuple until then: a third of a storm's time is here
+            if found != seen.state:  # a plain tuple until then: a sixth of a storm's time is here
                 before, seen.state = seen.state, (now := _State(*found))
                 self._changed(machine, hosted, log, seen, before, now, is_exact=is_exact)
 
