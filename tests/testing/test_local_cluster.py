@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ import pytest
 import structlog
 
 from tidelog.client import Producer
+from tidelog.client.loop_thread import LoopThread
 from tidelog.client.sync import Consumer as SyncConsumer
 from tidelog.client.sync import Producer as SyncProducer
 from tidelog.core.errors import StorageError
 from tidelog.net.quiet_ports import quiet_ports
-from tidelog.testing import LocalCluster, LocalClusterError, plans
+from tidelog.testing import LocalCluster, LocalClusterError, local_cluster, plans, shared_loop
 from tidelog.testing.hosted_node import HostedNode
 from tidelog.testing.local_cluster import PREFIX
 from tidelog.testing.shared_loop import SharedLoop
@@ -55,6 +56,29 @@ def listens(address: str) -> bool:
     host, port = address.rsplit(":", 1)
     with socket.socket() as one:
         return one.connect_ex((host, int(port))) == 0
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> SharedLoop:
+    """A loop of all clusters of a test, which no cluster of another test uses."""
+    shared = SharedLoop()
+    for module in (local_cluster, shared_loop):
+        monkeypatch.setattr(module, "CLUSTERS_LOOP", shared)
+    return shared
+
+
+def used_now(shared: SharedLoop) -> LoopThread:
+    loop = shared.take()
+    shared.give_back(loop)
+    return loop
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    for _ in range(6_000):
+        if is_so():
+            return
+        time.sleep(0.01)
+    assert is_so()
 
 
 def test_what_was_acknowledged_outlives_the_end_of_any_node(cluster: LocalCluster) -> None:
@@ -190,8 +214,9 @@ def test_taken_ports_are_chosen_again(
 
 
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    with LocalCluster(brokers=1):
-        pass  # gRPC's own threads and descriptors
+    with LocalCluster() as first:  # gRPC's own threads and descriptors come with it
+        first.create_topic("t", partitions=1)
+        first.kill(1)
     threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
     for number in range(6):
         with LocalCluster(folder=tmp_path / str(number)) as one:
@@ -235,23 +260,27 @@ def test_the_process_is_as_before(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-async def test_all_clusters_share_one_thread_until_the_last_has_ended() -> None:
+async def test_all_clusters_share_one_thread_until_the_last_has_ended(
+    shared: SharedLoop,
+) -> None:
     def loops() -> int:
         return [one.name for one in threading.enumerate()].count("tidelog-loop")
 
-    before = loops()  # this file's own cluster may run
+    before = loops()
     several = [LocalCluster() for _ in range(6)]
     await asyncio.gather(*(one.__aenter__() for one in several))
-    assert loops() == 1
+    assert loops() == before + 1
+    loop = used_now(shared)
     await asyncio.gather(*(one.__aexit__(None, None, None) for one in several[1:]))
     several[0].create_topic("t", partitions=1)
     send(several[0], "t", b"of the last one")
     assert stored(several[0], "t", 1) == [b"of the last one"]
     await several[0].__aexit__(None, None, None)
+    assert loop.is_closed
     assert loops() == before
 
 
-def test_a_running_cluster_that_is_given_up_ends_with_its_object() -> None:
+def test_a_running_cluster_that_is_given_up_ends_with_its_object(shared: SharedLoop) -> None:
     other, forgotten = LocalCluster(brokers=1), LocalCluster(brokers=1)
     other.start_all()
     forgotten.start_all()
@@ -259,14 +288,12 @@ def test_a_running_cluster_that_is_given_up_ends_with_its_object() -> None:
     assert listens(address)
     del forgotten
     gc.collect()
-    for _ in range(6_000):
-        if not listens(address):
-            break
-        time.sleep(0.01)
-    assert not listens(address)
-    assert not folder.exists()
+    until(lambda: not listens(address))
+    until(lambda: not folder.exists())
     other.create_topic("t", partitions=1)
+    loop = used_now(shared)
     other.close()
+    until(lambda: loop.is_closed)
 
 
 def test_a_kept_folder_outlives_a_cluster_that_is_given_up(tmp_path: Path) -> None:
@@ -275,19 +302,14 @@ def test_a_kept_folder_outlives_a_cluster_that_is_given_up(tmp_path: Path) -> No
     address = forgotten.bootstrap
     del forgotten
     gc.collect()
-    for _ in range(6_000):
-        if not listens(address):
-            break
-        time.sleep(0.01)
-    assert not listens(address)
+    until(lambda: not listens(address))
     assert list(tmp_path.iterdir())
 
 
-def test_a_fork_has_a_loop_of_its_own() -> None:
+def test_a_fork_has_a_loop_of_its_own(shared: SharedLoop) -> None:
     async def answer() -> int:
         return 42
 
-    shared = SharedLoop()
     before = shared.take()
     child = os.fork()
     if child == 0:  # pragma: no cover  # in the fork
