@@ -1,9 +1,13 @@
-"""Processor seconds a folder of tests may cost: tests/budget.toml, held in every run.
+"""Processor seconds a folder of tests may cost: tests/budget.toml, compared in every run.
 
 Processor time is that of the process that runs the test, its threads, and the processes it started
 and waited for; a busy machine hardly changes it. The table says seconds of the machine it was
 measured on: a fixed piece of work, the yardstick, measures this one now and then. A folder may cost
 `FACTOR` times its seconds; a run of some of its tests only costs less, so every run compares.
+
+A run tells the folders that exceed their budget. It fails for them only with `--judge-budget`, as
+`.ci/run` gives it, and only on a machine whose yardstick is like the table's: a Python that runs
+the yardstick twice as fast does not start processes twice as fast.
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ FACTOR = 3.0
 PHASES = ("spark", "chaos", "process")
 """Marks of tests that run alone, in their order of preference; all others are pure."""
 DEAREST = 8
+LIKE_THE_TABLE = 2.0
+"""How many times slower or faster than the table's yardstick a machine is judged."""
+OPTION = "--judge-budget"
 _SHOWN_FROM_S = 20.0
 _WORKER_KEY = "processor_budget"
 YARDSTICK_EVERY_S = 2.0
@@ -89,7 +96,8 @@ def complaints(
 class Meter:
     """Sums processor seconds by test, here and in xdist's workers, and judges them at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_judge: bool = False) -> None:
+        self._is_judge = is_judge
         self.tests: defaultdict[tuple[str, str], float] = defaultdict(float)
         """By line of the table and node id."""
         self.yardsticks_s = [yardstick_s()]
@@ -127,6 +135,8 @@ class Meter:
             tests = [[line, name, seconds] for (line, name), seconds in self.tests.items()]
             output[_WORKER_KEY] = {"tests": tests, "yardsticks_s": self.yardsticks_s}
             return
+        if not self._is_judge or not self._is_like_the_table():
+            return
         for line, complaint in self._complaints().items():
             report = pytest.TestReport(
                 nodeid=f"tests/budget.toml::{line}",
@@ -150,6 +160,11 @@ class Meter:
         terminalreporter.section("the dearest tests, in processor seconds")
         for sent in self._dearest(None):
             terminalreporter.write_line(sent)
+        told = self._complaints().values()
+        if told:
+            terminalreporter.section(f"over budget; a run fails for it with {OPTION} alone")
+        for complaint in told:
+            terminalreporter.write_line(complaint)
 
     def spent_s(self) -> dict[str, float]:
         """Processor seconds by line of the table."""
@@ -159,15 +174,30 @@ class Meter:
         return spent
 
     def _complaints(self) -> dict[str, str]:
-        yardstick, budget = read_budget(BUDGET.read_text(encoding="utf-8"))
-        return complaints(
-            self.spent_s(), budget, scale=statistics.median(self.yardsticks_s) / yardstick
-        )
+        _, budget = read_budget(BUDGET.read_text(encoding="utf-8"))
+        return complaints(self.spent_s(), budget, scale=max(1.0, self._slowness()))
+
+    def _is_like_the_table(self) -> bool:
+        return 1 / LIKE_THE_TABLE <= self._slowness() <= LIKE_THE_TABLE
+
+    def _slowness(self) -> float:
+        """This machine's yardstick in the table's: 2.0 takes twice as long."""
+        yardstick, _ = read_budget(BUDGET.read_text(encoding="utf-8"))
+        return statistics.median(self.yardsticks_s) / yardstick
 
     def _dearest(self, line: str | None) -> list[str]:
         tests = [(s, name) for (at, name), s in self.tests.items() if line in (None, at)]
         return [f"{seconds:8.1f}  {name}" for seconds, name in heapq.nlargest(DEAREST, tests)]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        OPTION,
+        action="store_true",
+        help="fail when a folder exceeds its budget of processor seconds (tests/budget.toml)",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Meter(), "processor-meter")
+    meter = Meter(is_judge=config.getoption(OPTION, default=False))
+    config.pluginmanager.register(meter, "processor-meter")

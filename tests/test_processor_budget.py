@@ -13,6 +13,7 @@ import pytest
 from tests.processor_budget import (
     BUDGET,
     FACTOR,
+    OPTION,
     Meter,
     complaints,
     folder_of,
@@ -86,7 +87,8 @@ def test_sums_of_workers_are_added() -> None:
     assert min(meter.yardsticks_s) == 0.001
 
 
-def test_a_run_over_budget_fails_and_names_the_dearest_tests() -> None:
+def reports_at_the_end(meter: Meter) -> tuple[list[pytest.TestReport], object]:
+    """Reports that a run's end adds, and the run's exit status."""
     reports: list[pytest.TestReport] = []
 
     def report_of(report: pytest.TestReport) -> None:
@@ -94,15 +96,60 @@ def test_a_run_over_budget_fails_and_names_the_dearest_tests() -> None:
 
     hook = SimpleNamespace(pytest_runtest_logreport=report_of)
     session: Any = SimpleNamespace(config=SimpleNamespace(hook=hook), exitstatus=0)
-    meter = Meter()
-    meter.tests["pure.nowhere", "tests/nowhere/test_x.py::test_dear"] = 9.0
-
     meter.pytest_sessionfinish(session)
+    return reports, session.exitstatus
+
+
+def over_budget(*, is_judge: bool, slowness: float = 1.0) -> Meter:
+    meter = Meter(is_judge=is_judge)
+    table_s, _ = read_budget(BUDGET.read_text(encoding="utf-8"))
+    meter.yardsticks_s = [slowness * table_s]
+    meter.tests["pure.nowhere", "tests/nowhere/test_x.py::test_dear"] = 9.0
+    return meter
+
+
+def test_a_judged_run_over_budget_fails_and_names_the_dearest_tests() -> None:
+    reports, status = reports_at_the_end(over_budget(is_judge=True))
 
     (report,) = reports
     assert (report.outcome, report.nodeid) == ("failed", "tests/budget.toml::pure.nowhere")
     assert "9.0  tests/nowhere/test_x.py::test_dear" in str(report.longrepr)
-    assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
+    assert status == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_users_run_over_budget_is_told_and_does_not_fail() -> None:
+    meter = over_budget(is_judge=False)
+    meter.tests["pure.nowhere", "tests/nowhere/test_x.py::test_dearer"] = 90.0
+    lines: list[str] = []
+    terminal: Any = SimpleNamespace(section=lines.append, write_line=lines.append)
+
+    assert reports_at_the_end(meter) == ([], 0)
+    meter.pytest_terminal_summary(terminal)
+    assert lines[-1] == "pure.nowhere has no line in tests/budget.toml: 99.0 s"
+    assert OPTION in lines[-2]
+
+
+@pytest.mark.parametrize("slowness", [0.4, 2.5])
+def test_a_machine_unlike_the_tables_is_not_judged(slowness: float) -> None:
+    assert reports_at_the_end(over_budget(is_judge=True, slowness=slowness)) == ([], 0)
+
+
+def test_a_faster_yardstick_takes_nothing_from_a_budget() -> None:
+    meter = Meter(is_judge=True)
+    table_s, budget = read_budget(BUDGET.read_text(encoding="utf-8"))
+    meter.yardsticks_s = [0.6 * table_s]
+    meter.tests["pure.cli", "tests/cli/test_x.py::test_dear"] = 0.9 * FACTOR * budget["pure.cli"]
+
+    assert reports_at_the_end(meter) == ([], 0)
+
+
+def test_ci_judges_the_budget_and_a_users_run_does_not() -> None:
+    tools = TESTS.parent / "tools" / "test.sh"
+    ci = TESTS.parent / ".ci" / "run"
+
+    assert f"judged=({OPTION})" in tools.read_text(encoding="utf-8")
+    assert "tools/test.sh --check" in ci.read_text(encoding="utf-8")
+    assert OPTION not in (TESTS.parent / "Makefile").read_text(encoding="utf-8")
 
 
 def test_the_table_names_folders_that_are_there() -> None:

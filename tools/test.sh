@@ -9,8 +9,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 is_checking=0
 checked=()
+judged=()
 if [ "${1:-}" = --check ]; then
   is_checking=1
+  # A change is judged by what its tests cost; a user's run only tells (tests/processor_budget.py).
+  judged=(--judge-budget)
   # Those that `make check` runs.
   checked=("--ignore-glob=tests/test_tidy*.py" "--ignore-glob=tests/test_proto*.py")
   shift
@@ -33,7 +36,7 @@ stop() { # Those started here; a group of its own each, so that what they starte
 }
 
 tests() { # tests [pytest options]
-  .venv/bin/python -m pytest "$@"
+  .venv/bin/python -m pytest "${judged[@]}" "$@"
 }
 
 # Only files with a mark in their text: importing all test files takes ten seconds and more of a processor.
