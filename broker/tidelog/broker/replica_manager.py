@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from tidelog.broker.controller_link.replica_state_reports import (
@@ -185,7 +186,7 @@ class ReplicaManager:
         """
         await self._fetchers.stop()
         for partition in list(self._partitions.held.values()):
-            self._live(partition.name, self._close(partition))
+            self._live(partition.name, partial(self._close, partition))
         self._are_closed_cleanly &= await wait_for_tasks(
             self._lives.values(), limit_ms=CLOSE_MS_MAX
         )
@@ -343,7 +344,7 @@ class ReplicaManager:
         config = log_config(topic.configs, image.cluster_configs)
         if partition is None:
             partition = self._partitions.held[key] = self._new_partition(topic, state.partition)
-            self._live(partition.name, self._open(partition, config))
+            self._live(partition.name, partial(self._open, partition, config))
         partition.change(state, config)
         self._fetchers.note_changed(partition)
         self._note_state(partition)
@@ -375,7 +376,7 @@ class ReplicaManager:
     def _remove(self, partition: Partition, end: LeadershipEnd) -> None:
         del self._partitions.held[partition.topic, partition.partition]
         partition.end_service(end)
-        self._live(partition.name, self._close_and_remove(partition))
+        self._live(partition.name, partial(self._close_and_remove, partition))
 
     def _remove_strays(self, image: MetadataImage) -> None:
         """Remove replicas of topics deleted while this broker was down.
@@ -389,22 +390,20 @@ class ReplicaManager:
             if topic_id not in known:
                 name = f"{topic}-{partition}"
                 log.info("replica of a deleted topic", partition=name, topic_id=topic_id.hex())
-                work = self._remove_folder(topic, partition, topic_id)
+                work = partial(self._remove_folder, topic, partition, topic_id)
                 self._live(name, work)
 
-    def _live(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` after all earlier work on a replica in the same folder."""
+    def _live(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` after all earlier work on a replica in the same folder, unless stopped."""
         previous = self._lives.get(name)
 
         async def run() -> None:
             if previous is not None:
                 await previous
             async with self._slots:
-                async with self._beginning:
-                    await asyncio.sleep(
-                        0
-                    )  # only one starts per step of the loop, as it creates files
-                await work
+                async with self._beginning:  # starts create files: one per step of the loop
+                    await asyncio.sleep(0)
+                await work()
             if self._lives[name] is task:
                 del self._lives[name]
 
@@ -479,7 +478,7 @@ class ReplicaManager:
             state = image.partition(partition.topic, partition.partition)
             is_known = state is not None and self._broker_id in state.offline
             if is_known and partition.name not in self._lives:
-                self._live(partition.name, self._close_and_reopen(partition))
+                self._live(partition.name, partial(self._close_and_reopen, partition))
 
     async def _close_and_reopen(self, partition: Partition) -> None:
         await self._close(partition)
