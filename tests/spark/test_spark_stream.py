@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from tests.integration.local_cluster import LocalCluster
@@ -113,8 +113,16 @@ async def test_a_latest_query_without_an_id_is_refused_with_the_reason(
     running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path
 ) -> None:
     await create(running_cluster, "no-id", partitions=1)
-    with pytest.raises(StreamingQueryException, match="needs the option queryId: Spark asks for"):
+    with pytest.raises(StreamingQueryException, match="needs the option queryId: Spark") as refused:
         finish(load(spark, running_cluster, subscribe="no-id"), tmp_path)
+    assert "UnboundLocalError" not in str(refused.value), "PySpark's, which would be its last line"
+
+
+def test_options_that_no_stream_takes_are_refused_at_load(
+    running_cluster: LocalCluster, spark: SparkSession
+) -> None:
+    with pytest.raises(AnalysisException, match="option maxOffsetsPerTrigger is a whole number"):
+        load(spark, running_cluster, subscribe="any", maxOffsetsPerTrigger="0")
 
 
 @pytest.mark.turns(3)

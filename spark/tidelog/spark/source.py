@@ -51,13 +51,11 @@ class TidelogDataSource(DataSource):
         return "tidelog"
 
     def schema(self) -> StructType:
-        """Kafka's schema, for any read. Raises OptionError for a wrong option."""
+        """Kafka's schema, for any read. Raises OptionError for options that no read takes."""
         check_packages()
-        from tidelog.spark.options import READ, Options
+        from tidelog.spark.read_check import check_read
 
-        options = Options(self.options, known=READ, purpose="a read")
-        options.bootstrap()
-        options.selection()
+        options = check_read(self.options)
         include_headers = options.boolean("includeHeaders", default=False)
         return StructType([f for f in SCHEMA if f.name != "headers" or include_headers])
 
@@ -74,12 +72,21 @@ class TidelogDataSource(DataSource):
         return BatchReader(options, columns=columns)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  # Spark's
-        """A streaming reader of the columns of `schema`: any of Kafka's, in any order."""
-        check_packages()
-        from tidelog.spark.stream_options import StreamOptions
-        from tidelog.spark.stream_reader import StreamReader
+        """A streaming reader of the columns of `schema`: any of Kafka's, in any order.
 
-        return StreamReader(StreamOptions.parse(self.options), columns=columns_of(schema))
+        Wrong options make a reader whose every call raises OptionError: PySpark hides the error of
+        a reader that cannot be made.
+        """
+        check_packages()
+        from tidelog.spark.option_values import OptionError
+        from tidelog.spark.stream_options import StreamOptions
+        from tidelog.spark.stream_reader import RefusedStreamReader, StreamReader
+
+        try:
+            options = StreamOptions.parse(self.options)
+        except OptionError as error:
+            return RefusedStreamReader(error)
+        return StreamReader(options, columns=columns_of(schema))
 
     def writer(
         self,

@@ -50,23 +50,23 @@ class StreamOptions:
     def parse(cls, given: Mapping[str, str]) -> StreamOptions:
         """Check every option; raises OptionError that names the option and what it allows."""
         options = Options(given, known=STREAM_READ, purpose="a streaming read")
-        starting, query_id = options.starting(LATEST), _query_id(options)
-        if query_id is None and _moves(starting):
-            raise OptionError(_needs_query_id(starting))
         options.boolean("includeHeaders", default=False)  # the schema's, but checked here too
-        return cls(
+        parsed = cls(
             bootstrap=options.bootstrap(),
             selection=options.selection(),
-            starting=starting,
+            starting=options.starting(LATEST),
             limits=_limits(options),
             fail_on_data_loss=options.boolean("failOnDataLoss", default=True),
             min_partitions=options.number("minPartitions", default=None, least=1, most=_SPLITS_MAX),
             max_records_per_partition=options.number(
                 "maxRecordsPerPartition", default=None, least=1
             ),
-            query_id=query_id,
+            query_id=_query_id(options),
             client=options.client(),
         )
+        if parsed.query_id is None and _moves(parsed.starting):
+            raise OptionError(_needs_query_id(parsed.starting))
+        return parsed
 
 
 def _query_id(options: Options) -> str | None:

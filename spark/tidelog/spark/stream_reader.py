@@ -7,6 +7,7 @@ Offsets are those of `stream_offsets`, which Spark stores in its checkpoint.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -21,6 +22,7 @@ from pyspark.sql.streaming.datasource import (
 
 from tidelog.client.sync import LoopThread
 from tidelog.spark.batch_reader import RangePartition, read_range
+from tidelog.spark.option_values import OptionError
 from tidelog.spark.stream_driver import StreamDriver
 from tidelog.spark.stream_offsets import StreamJson, from_json, to_json
 from tidelog.spark.stream_options import StreamOptions
@@ -101,6 +103,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._running is None:
             self._running = _Driver(self._options)
         return self._running
+
+
+class RefusedStreamReader(DataSourceStreamReader):
+    """A reader of a stream whose options are wrong: each call raises their OptionError."""
+
+    def __init__(self, refusal: OptionError) -> None:
+        self._refusal = refusal
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise self._refusal
+
+    initialOffset = latestOffset = getDefaultReadLimit = partitions = read = _refuse  # noqa: N815
 
 
 class _Driver:
