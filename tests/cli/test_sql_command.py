@@ -185,6 +185,18 @@ def test_types_that_records_do_not_have_are_printed(run: Run) -> None:
     assert list(json.loads(row).values()) == [field for _, _, field in OTHER_TYPES]
 
 
+def test_times_beyond_pythons_years_are_printed(run: Run) -> None:
+    late = "make_timestamp(400000000000000000)"  # of the year 14645
+    shown = "400000000000000000 us since 1970-01-01"
+    query = f"select {late} a, [{late}] b, {{'at': {late}}} c, {late}::date d"
+
+    cells = lines(run("sql", query))[1].split("\t")
+    assert cells[:3] == [shown, json.dumps([shown]), json.dumps({"at": shown})]
+    assert cells[3] == "4629629 days since 1970-01-01"
+    (row,) = lines(run("sql", query, "--json"))
+    assert json.loads(row)["a"] == shown
+
+
 def test_columns_of_one_name_are_told_apart(run: Run) -> None:
     assert lines(run("sql", "select 1 a, 2 a, 3 a", "--json")) == ['{"a": 1, "a_1": 2, "a_2": 3}']
 

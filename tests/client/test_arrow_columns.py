@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client.arrow.columns import SCHEMA, decode_batches, decode_range
+from tidelog.client.arrow.columns import (
+    SCHEMA,
+    TIMESTAMP_MS_MAX,
+    decode_batches,
+    decode_range,
+)
 from tidelog.client.consuming.offset_ranges import OffsetRange
+from tidelog.client.errors import DeserializationError
 from tidelog.core.errors import CorruptMessageError, TidelogError
 from tidelog.records.batch import (
     CONTROL_FLAG,
@@ -141,6 +147,24 @@ def test_control_batches_are_left_out() -> None:
     control = with_attributes(encode_batch([Record(0, 5, b"\0", b"\0")]), CONTROL_FLAG)
     data = encode_batch([Record(0, 5, None, b"v")], base_offset=1)
     assert [row["offset"] for row in rows(control + data)] == [1]
+
+
+@pytest.mark.parametrize("edge", [TIMESTAMP_MS_MAX, -TIMESTAMP_MS_MAX])
+def test_a_timestamp_that_microseconds_cannot_hold_is_named_and_never_wraps_around(
+    edge: int,
+) -> None:
+    held = encode_batch([Record(0, edge, None, b"v")])
+    beyond = edge + (1 if edge > 0 else -1)
+    batch = encode_batch([Record(0, 5, None, b"a"), Record(0, beyond, None, b"b")], base_offset=7)
+
+    assert [row["timestamp"] for row in rows(held)] == [edge * 1000]
+    with pytest.raises(DeserializationError, match=f"offset 8 of t-3 .* {beyond}, .* nanoseconds"):
+        rows(batch)
+    assert len(rows(batch, end=8)) == 1, "it is not asked for"
+    without = decode_batches(
+        batch, topic="t", partition=3, start_offset=0, end_offset=ALL, columns=["value"]
+    )
+    assert without.column("value").to_pylist() == [b"a", b"b"]
 
 
 def test_append_time_is_the_batchs_own() -> None:

@@ -39,7 +39,32 @@ def print_rows(batches: Iterator[pa.RecordBatch], *, as_json: bool, null: str) -
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return zip(*map(_values, batch.columns), strict=True)
+
+
+def _values(column: pa.Array) -> list[object]:
+    """Values of a column as Python's; a date or time beyond Python's years 1 to 9999 as a text."""
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: pa.Scalar) -> object:
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        pass
+    match scalar:
+        case pa.ListScalar():
+            return [_value(one) for one in scalar.values]
+        case pa.StructScalar():
+            return {name: _value(field) for name, field in scalar.items()}
+        case pa.Date32Scalar():
+            return f"{scalar.value} days since 1970-01-01"
+        case pa.TimestampScalar():
+            return f"{scalar.value} {scalar.type.unit} since 1970-01-01"
+    return f"{scalar.type} beyond Python's range"
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -95,6 +95,8 @@ class LogTruncationError(OffsetOutOfRangeError):
 class DeserializationError(TidelogError):
     """A deserializer raised for the `part` ("key" or "value") of one record; its cause is kept.
 
+    "timestamp": an Arrow column cannot hold it.
+
     The position stays at that record: seek to `offset + 1` to read on without it.
     """
 
@@ -107,13 +109,13 @@ class DeserializationError(TidelogError):
         topic: str,
         partition: int,
         offset: int,
-        part: Literal["key", "value"],
+        part: Literal["key", "value", "timestamp"],
     ) -> None:
         super().__init__(message)
         self.topic = topic
         self.partition = partition
         self.offset = offset
-        self.part: Literal["key", "value"] = part
+        self.part: Literal["key", "value", "timestamp"] = part
 
 
 class SerializationError(TidelogError):

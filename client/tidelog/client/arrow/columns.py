@@ -17,6 +17,7 @@ from tidelog.client.arrow.record_fields import RecordFields, find_fields, skip_f
 from tidelog.client.arrow.varints import Int64s, read_varints
 from tidelog.client.consuming.offset_ranges import OffsetRange
 from tidelog.client.consuming.record_batch import corrupt_at
+from tidelog.client.errors import DeserializationError
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import CorruptMessageError
 from tidelog.records.batch import parse_header
@@ -35,6 +36,8 @@ SCHEMA = pa.schema(
     ]
 )
 """The columns of Kafka's own Spark connector, in its order."""
+TIMESTAMP_MS_MAX = ((1 << 63) - 1) // 1000
+"""The largest timestamp, and its negative the smallest, that a column of microseconds holds."""
 
 
 def decode_batches(
@@ -49,13 +52,16 @@ def decode_batches(
     """The records of `data` (whole batches) in [start_offset, end_offset), as `columns`.
 
     Headers are null for a record without any. Raises CorruptMessageError when a CRC, a length or a
-    number is wrong, UnsupportedCompressionTypeError for a codec that is not installed; then no
-    record is returned.
+    number is wrong, UnsupportedCompressionTypeError for a codec that is not installed,
+    DeserializationError for a timestamp that microseconds of 64 bits cannot hold; then no record is
+    returned.
     """
     records = find_fields(data)
     wanted = (records.offsets >= start_offset) & (records.offsets < end_offset)
     if not wanted.all():
         records = records.select(wanted)
+    if "timestamp" in columns:
+        _check_timestamps(records, TopicPartition(topic, partition))
     constants = {
         "topic": pa.scalar(topic, pa.string()),
         "partition": pa.scalar(partition, pa.int32()),
@@ -104,6 +110,27 @@ def decode_range(
             tp = TopicPartition(wanted.topic, wanted.partition)
             raise corrupt_at(tp, header, error) from None
         at, next_offset = end, header.next_offset
+
+
+def _check_timestamps(records: RecordFields, tp: TopicPartition) -> None:
+    """Refuse timestamps (ms) that wrap around as microseconds, such as those of nanoseconds."""
+    times_ms = records.timestamps_ms
+    if not len(times_ms) or (
+        times_ms.max() <= TIMESTAMP_MS_MAX and times_ms.min() >= -TIMESTAMP_MS_MAX
+    ):
+        return
+    at = int(np.argmax((times_ms > TIMESTAMP_MS_MAX) | (times_ms < -TIMESTAMP_MS_MAX)))
+    offset = int(records.offsets[at])
+    raise DeserializationError(
+        f"the record at offset {offset} of {tp.topic}-{tp.partition} has the timestamp "
+        f"{times_ms[at]}, which in milliseconds is beyond the years that a column of microseconds "
+        "holds: its producer may have sent nanoseconds. Read without the timestamp column, or from "
+        "a later offset",
+        topic=tp.topic,
+        partition=tp.partition,
+        offset=offset,
+        part="timestamp",
+    )
 
 
 def _column(records: RecordFields, name: str) -> pa.Array:
