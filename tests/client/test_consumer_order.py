@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from tidelog.client import Consumer, TopicPartition
-from tidelog.client.consuming.assignment import in_order, names_and_partitions
+from tidelog.client.consuming.assignment import names_and_partitions
+from tidelog.client.partition_arguments import in_order
 from tidelog.simulation.cluster.cluster import SimCluster
 
 WANTED = [TopicPartition(topic, number) for topic in ("a", "b", "c") for number in range(7)]

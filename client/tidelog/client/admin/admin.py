@@ -7,7 +7,7 @@ reads or writes records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from tidelog.client.admin.change_calls import ChangeCalls
@@ -44,6 +44,7 @@ from tidelog.client.errors import (
     raise_for,
 )
 from tidelog.client.offsets import At, ListedOffset, OffsetLookup, OffsetQuery
+from tidelog.client.partition_arguments import Partitions, partition_of, partitions_of
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.results import require_all
@@ -384,7 +385,7 @@ class Admin(GroupMethods, ReplicaMethods, TransactionMethods):
         }
 
     async def list_offsets(
-        self, partitions: Iterable[tuple[str, int]], *, at: At
+        self, partitions: Partitions, *, at: At
     ) -> dict[TopicPartition, ListedOffset | TidelogError]:
         """An offset in each partition, of what is committed; or why there is none.
 
@@ -393,7 +394,7 @@ class Admin(GroupMethods, ReplicaMethods, TransactionMethods):
         (KIP-79). Offset -1: there is no such record.
         """
         query = OffsetQuery.of(at)
-        wanted = {TopicPartition(*tp): query for tp in partitions}
+        wanted = dict.fromkeys(partitions_of(partitions, method="list_offsets"), query)
         return await self._lookup.find_each(wanted, timeout_ms=self._api_timeout_ms)
 
     async def delete_records(
@@ -406,7 +407,9 @@ class Admin(GroupMethods, ReplicaMethods, TransactionMethods):
         above the high watermark, PolicyViolationError for a topic whose cleanup.policy does not
         hold delete, RequestTimedOutError when an in-sync replica did not follow: ask again.
         """
-        wanted = {TopicPartition(*tp): offset for tp, offset in before.items()}
+        wanted = {
+            partition_of(tp, method="delete_records"): offset for tp, offset in before.items()
+        }
 
         async def ask(
             address: str, epochs: Mapping[TopicPartition, int]

@@ -23,6 +23,7 @@ from tidelog.client.groups.group_state import (
     describe,
 )
 from tidelog.client.groups.listener import OffsetAndMetadata
+from tidelog.client.partition_arguments import Partitions, partitions_of
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.v1 import common_pb2
@@ -174,16 +175,14 @@ class GroupMethods(ABC):
             outcomes |= await self._change_offsets(group_id, OFFSET_COMMIT, request)
         return outcomes
 
-    async def delete_group_offsets(
-        self, group_id: str, partitions: Iterable[tuple[str, int]]
-    ) -> Outcomes:
+    async def delete_group_offsets(self, group_id: str, partitions: Partitions) -> Outcomes:
         """Delete committed offsets of topics without subscribers; by partition None, or why not.
 
         Raises GroupIdNotFoundError, InvalidGroupIdError.
         """
         request = OffsetDeleteRequest(group_id=group_id)
         numbers: dict[str, list[int]] = {}
-        for topic, partition in partitions:
+        for topic, partition in partitions_of(partitions, method="delete_group_offsets"):
             numbers.setdefault(topic, []).append(partition)
         for topic, of_topic in numbers.items():
             request.topics.add(topic=topic, partitions=of_topic)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tidelog.client.errors import TidelogError, error_from_wire
 from tidelog.client.offsets import OffsetLookup
+from tidelog.client.partition_arguments import Partitions, partitions_of
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
@@ -83,7 +84,7 @@ class ReplicaMethods(ABC):
         return dict(zip(asked, found, strict=True))
 
     async def describe_producers(
-        self, partitions: Iterable[tuple[str, int]]
+        self, partitions: Partitions
     ) -> dict[TopicPartition, list[ProducerDescription] | TidelogError]:
         """Idempotent producers that the leader of each partition remembers, the oldest first."""
 
@@ -106,7 +107,7 @@ class ReplicaMethods(ABC):
             )
             return response.partitions
 
-        wanted = [TopicPartition(*tp) for tp in partitions]
+        wanted = partitions_of(partitions, method="describe_producers")
         found = await self._lookup.leaders.ask_each(wanted, ask, timeout_ms=self._api_timeout_ms)
         return {
             tp: result

@@ -33,6 +33,7 @@ from tidelog.client.errors import (
 )
 from tidelog.client.groups.coordinator_calls import RETRIED, CoordinatorCalls
 from tidelog.client.offsets import OffsetLookup
+from tidelog.client.partition_arguments import Partitions
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.transaction_state import TransactionMember
 from tidelog.client.records import TopicPartition
@@ -94,7 +95,7 @@ class TransactionMethods(ABC):
 
     @abstractmethod
     async def describe_producers(
-        self, partitions: Iterable[tuple[str, int]]
+        self, partitions: Partitions
     ) -> dict[TopicPartition, list[ProducerDescription] | TidelogError]:
         """See `Admin.describe_producers`."""
 

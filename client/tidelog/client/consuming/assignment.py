@@ -13,22 +13,11 @@ diverged reports that instead of serving other records (KIP-320).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TypeVar
 
 from tidelog.client.offsets import Spec
+from tidelog.client.partition_arguments import Partition, in_order, is_partition, partition_of
 from tidelog.client.records import TopicPartition
-
-T = TypeVar("T")
-
-
-def in_order(given: Iterable[T]) -> Iterable[T]:
-    """Put what a caller gives as a set into an order that no hash seed decides."""
-    if not isinstance(given, AbstractSet):
-        return given
-    # topics' names may be among the partitions, and those may be plain tuples
-    return sorted(given, key=lambda one: str(tuple(one) if isinstance(one, tuple) else one))
 
 
 @dataclass(slots=True, eq=False)
@@ -143,19 +132,23 @@ class Position:
 
 
 def names_and_partitions(
-    wanted: Iterable[tuple[str, int] | str],
+    wanted: Partition | Iterable[Partition | str],
 ) -> tuple[list[str], list[TopicPartition]]:
     """The topics' names among what is to be assigned, and the partitions. Errors: TypeError."""
     names: list[str] = []
     partitions: list[TopicPartition] = []
-    given: Iterable[object] = [wanted] if isinstance(wanted, str) else in_order(wanted)
+    is_alone = isinstance(wanted, str) or is_partition(wanted)
+    given: Iterable[object] = [wanted] if is_alone else in_order(wanted)
     for one in given:
         if isinstance(one, str):
             names.append(one)
-        elif isinstance(one, tuple) and len(one) == 2:
-            partitions.append(TopicPartition(*one))
+        elif is_partition(one):
+            partitions.append(partition_of(one, method="assign"))
         else:
-            raise TypeError(f"assign takes a list of topics and of partitions, not {one!r} in one")
+            raise TypeError(
+                "assign() takes topics' names and partitions, alone or in a list, "
+                f"not {one!r:.80} in one"
+            )
     return list(dict.fromkeys(names)), partitions
 
 

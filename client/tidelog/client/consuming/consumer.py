@@ -40,6 +40,7 @@ from tidelog.client.offsets import (
     OffsetLookup,
     Spec,
 )
+from tidelog.client.partition_arguments import Partition
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import K, Record, TopicPartition, V
 from tidelog.client.routing import Routing, RoutingConfig, named_bootstrap
@@ -205,7 +206,7 @@ class Consumer(GroupMethods[K, V]):
         """Iterate over records as they arrive, until `close`. Raises the errors of `getmany`."""
         return self._iterate()
 
-    def assign(self, partitions: Iterable[tuple[str, int] | str]) -> None:
+    def assign(self, partitions: Partition | Iterable[Partition | str]) -> None:
         """Read these partitions and no others; those read before keep their positions.
 
         A topic's name stands for all its partitions, those added later too, as with `subscribe`.

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from tidelog.client.consuming.assignment import in_order
 from tidelog.client.consuming.group_reader import GroupReader
 from tidelog.client.consuming.position_methods import PositionMethods
 from tidelog.client.errors import ClientClosedError, InvalidGroupIdError, TidelogError
 from tidelog.client.groups.listener import GroupMetadata, OffsetAndMetadata
+from tidelog.client.partition_arguments import Partitions, partition_of, partitions_of
 from tidelog.client.records import K, TopicPartition, V
 
 Offsets: TypeAlias = Mapping[tuple[str, int], OffsetAndMetadata | int]
@@ -45,21 +45,19 @@ class GroupMethods(PositionMethods[K, V]):
         self._grouped().commit_soon(None if offsets is None else _named(offsets), on_done)
 
     async def committed(
-        self, partitions: Iterable[tuple[str, int]]
+        self, partitions: Partitions
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Look up committed offsets; None where nothing is committed. Raises KafkaError."""
-        return await self._grouped().committed(
-            [TopicPartition(*one) for one in in_order(partitions)]
-        )
+        return await self._grouped().committed(partitions_of(partitions, method="committed"))
 
-    async def seek_to_committed(self, *partitions: tuple[str, int]) -> None:
+    async def seek_to_committed(self, *partitions: Partitions) -> None:
         """Read these partitions (none named: all) from their committed offsets again.
 
         For records whose transaction was aborted. A partition without a committed offset is read
         from `auto_offset_reset`. Waits for open transactions that have offsets of them. Raises
         ValueError for one that is not assigned, KafkaError; then no position has changed.
         """
-        named = [self._assigned(one).tp for one in partitions]
+        named = [p.tp for p in self._all_assigned(*partitions, method="seek_to_committed")]
         found = await self.committed(named or [one.tp for one in self._assignment.all()])
         for tp, committed in found.items():
             position = self._assignment.get(tp)
@@ -124,6 +122,8 @@ class GroupMethods(PositionMethods[K, V]):
 
 def _named(offsets: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
     return {
-        TopicPartition(*tp): one if isinstance(one, OffsetAndMetadata) else OffsetAndMetadata(one)
+        partition_of(tp, method="commit"): one
+        if isinstance(one, OffsetAndMetadata)
+        else OffsetAndMetadata(one)
         for tp, one in offsets.items()
     }
