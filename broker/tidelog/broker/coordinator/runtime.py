@@ -37,7 +37,6 @@ from tidelog.core.errors import (
     CoordinatorNotAvailableError,
     InvalidProducerEpochError,
     InvalidRecordError,
-    InvariantError,
     NotCoordinatorError,
     NotEnoughReplicasError,
     RequestTimedOutError,
@@ -153,8 +152,6 @@ class Hosted(Generic[S]):
                     if producer is None
                     else self._writer.append_for_producer(self.leadership, batch)
                 )
-            except InvariantError:
-                raise
             except TidelogError as error:
                 if number or error.is_outcome_unknown:
                     self.end(f"an append failed half way: {error}")
@@ -407,8 +404,6 @@ class CoordinatorRuntime(Generic[S]):
             try:
                 count = await self._read(hosted)
                 break
-            except InvariantError:
-                raise
             except TidelogError as error:
                 log.warning(
                     "coordinator not loaded", partition=_name(hosted.leadership), error=str(error)
