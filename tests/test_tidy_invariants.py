@@ -37,6 +37,7 @@ MAY_CATCH_ALL = {
     "simulation/tidelog/simulation/engine/exchange.py": _TOP,
     "broker/tidelog/broker/coordinator/assignors/catalogue.py": _USERS_ASSIGNOR,
     "broker/tidelog/broker/coordinator/assignors/validated.py": _USERS_ASSIGNOR,
+    "broker/tidelog/broker/coordinator/runtime.py": _CALLERS,
     "client/tidelog/client/consuming/consumer_interceptors.py": _APPLICATION,
     "client/tidelog/client/consuming/deserializers.py": _APPLICATION,
     "client/tidelog/client/producing/partitioners.py": _APPLICATION,
