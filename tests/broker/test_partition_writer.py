@@ -13,7 +13,7 @@ from tests.log.partition_logs import batch
 from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.broker.partition.partition_writer import Written
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.core.errors import TidelogError
+from tidelog.core.errors import RequestTimedOutError, TidelogError
 from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.sim
@@ -258,3 +258,22 @@ def test_only_so_many_appends_wait() -> None:
         assert await outcome(stage, await append(stage, recorder.leadership, b"3")) is None
 
     ReplicaStage(replace(CONFIG, coordinator_appends_max=3)).run(story)
+
+
+@pytest.mark.parametrize(("is_duplicate", "ends"), [(True, 1), (False, 0)])
+async def test_a_marker_that_was_there_counts_only_while_somebody_waits_for_it(
+    is_duplicate: bool, ends: int
+) -> None:
+    """Each repeated request names it again; an append counts until the log knows its outcome."""
+    ended: list[bool] = []
+    written = Written(lambda: ended.append(True))
+    written.is_duplicate = is_duplicate
+    written.expect(0, 5)
+    for _ in range(2):
+        with pytest.raises(RequestTimedOutError):
+            await written.committed(timeout_ms=1)
+        assert len(ended) == ends
+    assert written.is_over is is_duplicate
+    written.resolve(0, None)
+    await written.committed(timeout_ms=1)
+    assert len(ended) == 1

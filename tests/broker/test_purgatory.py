@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tidelog.broker.partition.purgatory import DelayedAnswer, FetchWaiters, OffsetWaiters
+from tidelog.broker.partition.purgatory import (
+    ANSWERED_KEPT,
+    DelayedAnswer,
+    FetchWaiters,
+    OffsetWaiters,
+)
 from tidelog.core.wire_errors import error_message
 from tidelog.v1 import common_pb2
 
@@ -70,12 +75,24 @@ async def test_who_comes_later_for_a_lower_offset_is_answered_first() -> None:
 
 
 async def test_answered_requests_do_not_pile_up_on_a_stuck_partition() -> None:
-    waiters = OffsetWaiters()
-    for offset in range(100):
+    waiters, patient = OffsetWaiters(), DelayedAnswer("appended")
+    waiters.add(1, patient, 0)
+    for offset in range(10 * ANSWERED_KEPT):
         produce = DelayedAnswer("appended")
         waiters.add(offset + 1, produce, 0)
         await produce.wait(0)
-    assert len(waiters._queue) == 1
+    assert len(waiters._queue) <= ANSWERED_KEPT
+    waiters.complete_up_to(1)
+    assert await patient.wait(0) == {}
+
+
+async def test_requests_that_wait_stay_however_many_they_are() -> None:
+    waiters = OffsetWaiters()
+    waiting = [DelayedAnswer("appended") for _ in range(3 * ANSWERED_KEPT)]
+    for offset, answer in enumerate(waiting, start=1):
+        waiters.add(offset, answer, 0)
+    waiters.complete_up_to(len(waiting))
+    assert [await answer.wait(0) for answer in waiting] == [{}] * len(waiting)
 
 
 class Waiter:

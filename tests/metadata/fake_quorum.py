@@ -202,10 +202,16 @@ class Nodes:
         self.dialled: list[str] = []
         self.clock = FakeClock()
         self.raft = FakeRaft()
+        self.fatal: list[BaseException] = []
         self.logs = [FakeLog(1, self.raft), FakeLog(2, self.raft)]
         self.quorums = [
             QuorumController(
-                log=log, clock=self.clock, random=random, dial=self._dial, config=CONFIG
+                log=log,
+                clock=self.clock,
+                random=random,
+                dial=self._dial,
+                config=CONFIG,
+                on_fatal=self.fatal.append,
             )
             for log in self.logs
         ]

@@ -160,3 +160,5 @@ async def test_a_broken_invariant_is_no_refusal(
     monkeypatch.setattr("tidelog.metadata.quorum_controller.speculate", broken)
     with pytest.raises(InvariantError):
         await active.submit(creation("t"))
+    await until(lambda: bool(nodes.fatal))
+    assert [type(error) for error in nodes.fatal] == [InvariantError]

@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
+from tidelog.core.errors import InvariantError
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.listeners import one_listener
 from tidelog.net.request_elements import ELEMENTS_MAX
@@ -28,6 +29,7 @@ class Handler:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.fatal: list[BaseException] = []
 
     def __getattr__(self, _name: str) -> object:
         return self.metadata
@@ -36,6 +38,8 @@ class Handler:
         self.asked += 1
         if request.topics[:1] == ["fail"]:
             raise ValueError("a bug of a handler's")
+        if request.topics[:1] == ["break"]:
+            raise InvariantError("two leaders")
         return MetadataResponse(cluster_id="c")
 
     async def fetch_stream(
@@ -56,11 +60,11 @@ async def channel(handler: Handler) -> AsyncIterator[grpc.aio.Channel]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         address = f"127.0.0.1:{probe.getsockname()[1]}"
 
-    def on_fatal(error: BaseException) -> None:
-        raise AssertionError(error)
-
-    services = {"tidelog.v1.Broker": handler}
-    server = GrpcServer(listeners=one_listener(address), services=services, on_fatal=on_fatal)
+    server = GrpcServer(
+        listeners=one_listener(address),
+        services={"tidelog.v1.Broker": handler},
+        on_fatal=handler.fatal.append,
+    )
     await server.start()
     async with grpc.aio.insecure_channel(address) as channel, asyncio.timeout(120):
         yield channel
@@ -137,3 +141,13 @@ async def test_what_a_handler_did_not_expect_is_logged_and_its_outcome_unknown(
     code, details = await refused(call(request))
     assert code is grpc.StatusCode.INTERNAL
     assert "outcome unknown" in details
+
+
+async def test_a_broken_invariant_ends_the_node_and_no_other_error_does(
+    channel: grpc.aio.Channel, handler: Handler
+) -> None:
+    call: Any = channel.unary_unary(methods.METADATA.path)
+    for topic, ended in [("fail", []), ("break", [InvariantError])]:
+        code, _ = await refused(call(MetadataRequest(topics=[topic]).SerializeToString()))
+        assert code is grpc.StatusCode.INTERNAL
+        assert [type(error) for error in handler.fatal] == ended

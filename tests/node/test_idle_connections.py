@@ -54,6 +54,7 @@ async def http_port(port: int) -> AsyncIterator[int]:
         registry=CollectorRegistry(),
         is_ready=lambda: True,
         max_idle_ms=IDLE_MS,
+        on_fatal=lambda error: None,
     )
     await server.start()
     yield port

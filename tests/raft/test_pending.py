@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tidelog.core.errors import KafkaError
@@ -108,3 +110,21 @@ async def test_confirmed_reads_that_wait_to_be_applied_count_for_the_bound() -> 
         reads.add()
     reads.on_applied(9)
     reads.add()
+
+
+@pytest.mark.parametrize("is_confirmed", [False, True])
+async def test_a_read_nobody_waits_for_any_more_leaves_its_place_to_others(
+    is_confirmed: bool,
+) -> None:
+    reads = Reads(RaftConfig(max_pending_proposals=1))
+    late = reads.add()
+    taken = reads.take()
+    if is_confirmed:
+        reads.on_confirmed([ConfirmedRead(read_id, 9) for read_id in taken])
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(late, 0.001)
+    reads.on_applied(8)
+    read = reads.add()
+    reads.on_confirmed([ConfirmedRead(read_id, 9) for read_id in (*taken, *reads.take())])
+    reads.on_applied(9)
+    assert await read == 9

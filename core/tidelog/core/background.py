@@ -16,6 +16,17 @@ CLOSE_MS_MAX = 60_000
 """Maximum time that a stop waits for the disk: to store what is written, and to close files."""
 
 
+def report_failure(task: asyncio.Task[Any], kind: type[Exception] = Exception) -> None:
+    """Done callback of a task that nobody awaits: its error goes to the loop's handler at once.
+
+    That handler ends the node on a broken invariant, see `process`.
+    """
+    if not task.cancelled() and isinstance(error := task.exception(), kind):
+        what = f"task {task.get_name()} failed"
+        context = {"message": what, "exception": error, "task": task}
+        task.get_loop().call_exception_handler(context)
+
+
 async def cancel_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:  # Any: results are ignored
     """Cancel tasks and wait for their end as `wait_for_tasks`, ignoring their outcomes."""
     cancelled = list(tasks)

@@ -4,13 +4,14 @@ TidelogError                     code, message, is_retriable, is_outcome_unknown
 ├── KafkaError                   answered by a broker or controller: one per code (kafka_errors)
 │   └── CorruptMessageError      a batch that is not what it says it is
 │       └── EpochContradictionError
-├── InvariantError               a bug: the node stops
 ├── StorageError                 disk full, EIO, unreadable file: fatal for that log
 │   ├── DiskFullError            no space left, or the user's share is used up
 │   └── DamagedLogError          stored bytes are not what was written: from an offset on
 ├── UnreachableError             a call that never reached its server
 └── CallFailedError              a call that broke or timed out on its way: outcome unknown
     └── CallUnauthorizedError    a call that only the cluster's own nodes may make: not worked on
+
+InvariantError                   a bug, and no TidelogError: no handler of those may answer it
 """
 
 # Pure: decides, never acts (rule R2).
@@ -52,8 +53,12 @@ __all__ = [
 __all__ += kafka_errors.__all__
 
 
-class InvariantError(TidelogError):
-    """A broken invariant: the node must stop before anything leaves it."""
+class InvariantError(Exception):
+    """A broken invariant: the node must stop before anything leaves it.
+
+    The top of every task and the edge of every protocol end the node on it; in a client it
+    reaches the application and ends nothing else.
+    """
 
 
 class StorageError(TidelogError):

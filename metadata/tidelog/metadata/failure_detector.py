@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.core.background import cancel_tasks
+from tidelog.core.background import cancel_tasks, report_failure
 from tidelog.core.env import Clock
-from tidelog.core.errors import NotControllerError, ThrottlingQuotaExceededError
+from tidelog.core.errors import InvariantError, NotControllerError, ThrottlingQuotaExceededError
 from tidelog.core.logs import get_logger
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
@@ -108,7 +108,7 @@ class FailureDetector:
 
         def forget(task: asyncio.Task[None]) -> None:
             del self._probes[broker_id]
-            _ = task.cancelled() or task.exception()  # retrieved, also where no report waits
+            report_failure(task, InvariantError)  # others are the reports' that wait
 
         task.add_done_callback(forget)
         return probe, task

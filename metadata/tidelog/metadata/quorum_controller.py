@@ -14,13 +14,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.core.background import cancel_tasks
+from tidelog.core.background import Background
 from tidelog.core.env import Clock, Random
-from tidelog.core.errors import ThrottlingQuotaExceededError, TidelogError, error_for
+from tidelog.core.errors import (
+    InvariantError,
+    ThrottlingQuotaExceededError,
+    TidelogError,
+    error_for,
+)
 from tidelog.core.logs import get_logger
 from tidelog.metadata.active_term import ActiveTerm, void_error
 from tidelog.metadata.attempts import LATE_CODES, is_numbered
@@ -116,6 +121,7 @@ class QuorumController:
         random: Random,
         dial: Dial,
         config: ControllerConfig,
+        on_fatal: Callable[[BaseException], None],
         on_batch: OnBatch | None = None,
     ) -> None:
         self._log = log
@@ -132,7 +138,7 @@ class QuorumController:
         self._detector = FailureDetector(
             image=lambda: self.image, dial=dial, fence=self._fence_dead, clock=clock, config=config
         )
-        self._tasks: list[asyncio.Task[None]] = []
+        self._background = Background(on_fatal)
         self.unclean_leader_elections = 0
         """Leaders elected by this node that may have lacked committed records."""
 
@@ -173,18 +179,16 @@ class QuorumController:
         self._log.on_leadership(self._on_leadership)
         await self._log.start(self._machine)
         self._on_leadership()
-        self._tasks = [
-            asyncio.create_task(self._decide_forever(), name="decisions"),
-            asyncio.create_task(self._expire_sessions_forever(), name="sessions"),
-            asyncio.create_task(self._rebalance_forever(), name="leader-balance"),
-        ]
+        self._background.spawn("decisions", self._decide_forever())
+        self._background.spawn("sessions", self._expire_sessions_forever())
+        self._background.spawn("leader-balance", self._rebalance_forever())
 
     async def stop(self) -> None:
         """Leave the quorum; waiting commands are answered, followers end. Each wait is bounded."""
         await self._log.stop()
         self._active.end()
         await self._detector.stop()
-        await cancel_tasks(self._tasks)
+        await self._background.stop()
         while not self._queue.empty():
             self._unfinished.append(self._queue.get_nowait())
         for one in self._unfinished:
@@ -274,6 +278,8 @@ class QuorumController:
                 self._active.is_outcome_unknown |= error.is_outcome_unknown
                 for one in waiting:
                     one.refuse(error)
+            except InvariantError:
+                raise
             except Exception:  # noqa: BLE001  # the task's top: others wait
                 _log.exception("commands failed", commands=len(waiting))
                 self._active.is_outcome_unknown = True
@@ -338,6 +344,9 @@ class QuorumController:
                 batch.add(one, decision)
             except ProposalUnknownError as error:
                 one.refuse(error)
+            except InvariantError as error:
+                one.fail(error)
+                raise
             except Exception as error:  # noqa: BLE001  # the caller's edge answers
                 one.fail(error)
         return batch
@@ -361,6 +370,8 @@ class QuorumController:
                 continue
             try:
                 reply = await self._queue_up(ExpireSessions())
+            except InvariantError:
+                raise
             except Exception:  # noqa: BLE001  # the task's top: sessions go on
                 _log.exception("silent brokers were not fenced")
                 continue
@@ -381,6 +392,8 @@ class QuorumController:
             if is_wanted and has_imbalance(self.image):
                 try:
                     await self._queue_up(RebalanceLeaders())
+                except InvariantError:
+                    raise
                 except Exception:  # noqa: BLE001  # the task's top: the next round tries again
                     _log.exception("leaderships were not moved back")
 

@@ -108,13 +108,16 @@ class Edge:
                     return await answer(self._receive(request, context.peer()), context)
                 return await answer(self._readable(request, context.peer()), context)
             except TidelogError as error:
-                await self._abort(context, error)
+                await context.abort(_status(error), error.message)
             except NotImplementedError:
                 await context.abort(
                     grpc.StatusCode.UNIMPLEMENTED, "this server does not implement the method"
                 )
             except grpc.aio.AbortError:
                 raise
+            except InvariantError as error:
+                self._on_fatal(error)
+                await context.abort(grpc.StatusCode.INTERNAL, str(error))
             except Exception as error:  # the RPC edge: the process keeps running
                 if is_caller_gone(error):
                     raise
@@ -177,11 +180,6 @@ class Edge:
             client_id=client_id_of(context.invocation_metadata() or ()),
             deadline_s=None if left_s is None else asyncio.get_running_loop().time() + left_s,
         )
-
-    async def _abort(self, context: Context, error: TidelogError) -> None:
-        if isinstance(error, InvariantError):
-            self._on_fatal(error)
-        await context.abort(_status(error), error.message)
 
 
 class _Received(NamedTuple):
@@ -252,6 +250,6 @@ def _status(error: TidelogError) -> grpc.StatusCode:
         return grpc.StatusCode.RESOURCE_EXHAUSTED
     if isinstance(error, ClusterAuthorizationFailedError):
         return grpc.StatusCode.PERMISSION_DENIED
-    if isinstance(error, (InvariantError, StorageError)):
+    if isinstance(error, StorageError):
         return grpc.StatusCode.INTERNAL
     return grpc.StatusCode.UNAVAILABLE if error.is_retriable else grpc.StatusCode.INVALID_ARGUMENT

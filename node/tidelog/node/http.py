@@ -13,12 +13,13 @@ from http import HTTPStatus
 
 from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler, Middleware
 from aiohttp.web_protocol import RequestHandler
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from tidelog.core.background import STOP_MS_MAX
-from tidelog.core.errors import TidelogError
+from tidelog.core.errors import InvariantError, TidelogError
 from tidelog.core.metric_family import MetricFamily
 from tidelog.node.http_produce.answers import Answer
 from tidelog.node.http_produce.posts import Post, RecordPosts
@@ -40,6 +41,7 @@ class HttpServer:
         registry: CollectorRegistry,
         is_ready: Callable[[], bool],
         max_idle_ms: int,
+        on_fatal: Callable[[BaseException], None],
         posts: RecordPosts | None = None,
         families: Callable[[], Iterable[MetricFamily]] = tuple,
     ) -> None:
@@ -50,7 +52,7 @@ class HttpServer:
         self._is_ready = is_ready
         self._life_s = max_idle_ms / 1000
         self._closing: asyncio.Task[None] | None = None
-        application = web.Application()
+        application = web.Application(middlewares=[_edge(on_fatal)])
         application.add_routes(
             [web.get("/metrics", self._metrics), web.get("/health", self._health)]
         )
@@ -105,6 +107,20 @@ class HttpServer:
         del request
         ready = self._is_ready()
         return web.json_response({"ready": ready}, status=200 if ready else 503)
+
+
+def _edge(on_fatal: Callable[[BaseException], None]) -> Middleware:
+    """The edge of HTTP: aiohttp answers 500 to any error of a handler, and goes on."""
+
+    @web.middleware
+    async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except InvariantError as error:
+            on_fatal(error)
+            raise
+
+    return edge
 
 
 def _add_posts(application: web.Application, posts: RecordPosts) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from structlog.typing import Processor
 
-from tidelog.core.errors import TidelogError
+from tidelog.core.errors import InvariantError, TidelogError
 from tidelog.core.logs import get_logger
 from tidelog.core.output_file import OutputFile
 from tidelog.core.system import (
@@ -77,7 +77,7 @@ def run_node(
     try:
         config = parse_config(read_config_text(path), environment())
         asyncio.run(_serve(config, surround or _direct, disk or SystemDisk(), node_log))
-    except (TidelogError, OSError) as error:
+    except (TidelogError, InvariantError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
@@ -102,6 +102,7 @@ async def _serve(
     node_log: NodeLog,
 ) -> None:
     raise_open_files_limit()
+    asyncio.get_running_loop().set_exception_handler(end_on_broken_invariant)
     garbage = GarbageCollection()
     garbage.start()
     await format_or_check(disk, config)
@@ -143,7 +144,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
 async def _or_end(start: Coroutine[Any, Any, None]) -> None:
     try:
         await start
-    except (TidelogError, OSError) as error:
+    except (TidelogError, InvariantError, OSError) as error:
         # Peers may be connected already, and no orderly end is needed: one line suffices.
         _end_at_once(error, how="error")
 
@@ -154,6 +155,14 @@ async def _until_signalled(served: ServedNode) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, is_signalled.set)
     await served.keep_health(is_signalled)
+
+
+def end_on_broken_invariant(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handle what no task and no edge has: an error of a callback, or of a task not awaited."""
+    error = context.get("exception")
+    if isinstance(error, InvariantError):
+        _end_at_once(error)
+    loop.default_exception_handler(context)
 
 
 def _end_at_once(error: BaseException, *, how: str = "fatal") -> None:

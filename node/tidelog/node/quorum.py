@@ -38,5 +38,6 @@ def build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quor
         random=ports.random,
         dial=dial,
         config=config.controller,
+        on_fatal=ports.on_fatal,
         on_batch=journal.on_batch,
     )

@@ -69,7 +69,7 @@ class ServedNode:
         )
         self._kafka = _kafka_listeners(config, self.node)
         self._posts = _record_posts(config, outside.peers)
-        self._http = _http_server(config, self.node, self._posts)
+        self._http = _http_server(config, self.node, self._posts, outside.on_fatal)
 
     async def listen(self) -> None:
         """Bind every listener and serve. Raises `PortTakenError`, `OSError`."""
@@ -166,7 +166,12 @@ def _kafka_listeners(config: NodeConfig, node: Node) -> list[TcpServer]:
     return [TcpServer(one, kafka.acceptor(one)) for one in kafka_listeners(config.listeners)]
 
 
-def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> HttpServer | None:
+def _http_server(
+    config: NodeConfig,
+    node: Node,
+    posts: RecordPosts | None,
+    on_fatal: Callable[[BaseException], None],
+) -> HttpServer | None:
     if config.http_port is None:
         return None
     # Late: a node without this port, as in a test, starts without aiohttp's tenth of a second.
@@ -179,6 +184,7 @@ def _http_server(config: NodeConfig, node: Node, posts: RecordPosts | None) -> H
         registry=registry_for(node.stats, node.client_stats),
         is_ready=node.is_ready,
         max_idle_ms=config.connections_max_idle_ms,
+        on_fatal=on_fatal,
         posts=posts,
         families=node.families,
     )

@@ -17,7 +17,7 @@ from tidelog.broker.transactions.transaction_coordinator import (
     TransactionPorts,
 )
 from tidelog.core.background import Background
-from tidelog.core.errors import CoordinatorNotAvailableError, InvariantError, TidelogError
+from tidelog.core.errors import CoordinatorNotAvailableError, TidelogError
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
 from tidelog.core.journal import Event
 from tidelog.core.wire_errors import raise_for
@@ -123,8 +123,6 @@ class _StateTopic:
         """Create it, and wait until it is known. Raises `CoordinatorNotAvailableError`."""
         try:
             await self._forwarder.create_internal(new_transactions_topic(self._config))
-        except InvariantError:
-            raise
         except TidelogError as error:
             raise CoordinatorNotAvailableError(
                 f"{TRANSACTIONS_TOPIC} could not be created: {error} (its replicas are "

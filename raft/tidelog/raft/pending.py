@@ -125,9 +125,11 @@ class Reads:
         waiting = len(self._asked) + len(self._confirmed)
         _check_room(waiting, self._config.max_pending_proposals, "reads")
         self._next_id += 1
-        self._new.append(self._next_id)
-        self._asked[self._next_id] = asyncio.get_running_loop().create_future()
-        return self._asked[self._next_id]
+        read_id = self._next_id
+        self._new.append(read_id)
+        read = self._asked[read_id] = asyncio.get_running_loop().create_future()
+        read.add_done_callback(lambda _: self._asked.pop(read_id, None))  # as when it timed out
+        return read
 
     def take(self) -> list[int]:
         """Take the ids requested since the last call."""
@@ -136,14 +138,15 @@ class Reads:
 
     def on_confirmed(self, reads: Iterable[ConfirmedRead]) -> None:
         """Move reads on to waiting for their index: this node led when they were requested."""
-        self._confirmed += [(read.index, self._asked.pop(read.read_id)) for read in reads]
+        asked = ((read.index, self._asked.pop(read.read_id, None)) for read in reads)
+        self._confirmed += [(index, result) for index, result in asked if result is not None]
 
     def on_applied(self, applied_index: int) -> None:
         """Answer the confirmed reads up to `applied_index`."""
-        ready = [read for read in self._confirmed if read[0] <= applied_index]
-        self._confirmed = [read for read in self._confirmed if read[0] > applied_index]
-        for index, result in ready:
-            if not result.done():
+        waiting = [read for read in self._confirmed if not read[1].done()]
+        self._confirmed = [read for read in waiting if read[0] > applied_index]
+        for index, result in waiting:
+            if index <= applied_index:
                 result.set_result(index)
 
     def fail_all(self, error: NotLeaderError) -> None:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from tidelog.core.background import cancel_tasks
+from tidelog.core.background import cancel_tasks, report_failure
 from tidelog.core.errors import InvalidRequestError
 from tidelog.core.logs import get_logger
 from tidelog.net.strangers import Strangers
@@ -59,6 +59,8 @@ class RaftStreamTransport:
             asyncio.create_task(link.run(receiver), name=f"raft-link-{link.peer_id}")
             for link in self._links.values()
         ]
+        for task in self._tasks:
+            task.add_done_callback(report_failure)
 
     async def stop(self) -> None:
         """See `RaftTransport`."""

@@ -20,6 +20,7 @@ from tidelog.core.background import Background
 from tidelog.core.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
+    InvariantError,
     KafkaError,
     NotCoordinatorError,
     NotEnoughReplicasError,
@@ -254,6 +255,25 @@ async def test_what_is_not_committed_in_time_has_an_unknown_outcome(
         await hosted.committed(hosted.append([]), is_write=False, timeout_ms=10)
 
 
+async def test_whoever_stops_waiting_for_a_commit_is_held_no_longer(
+    coordinators: Coordinators,
+) -> None:
+    hosted = await coordinators.elected()
+    end = hosted.append([record(1)])
+    patient = asyncio.create_task(hosted.committed(end, is_write=True, timeout_ms=60_000))
+    for _ in range(3):
+        late = [hosted.committed(end, is_write=False, timeout_ms=1) for _ in range(100)]
+        outcomes = await asyncio.gather(*late, return_exceptions=True)
+        assert {type(one) for one in outcomes} == {CoordinatorNotAvailableError}
+    gone = asyncio.create_task(hosted.committed(end, is_write=True, timeout_ms=60_000))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.wait([gone])
+    assert len(hosted._waiters) == 1
+    coordinators.commit()
+    await patient
+
+
 async def test_those_who_wait_hear_that_the_leadership_is_over(coordinators: Coordinators) -> None:
     hosted = await coordinators.elected()
     end = hosted.append([record(1)])
@@ -340,6 +360,38 @@ async def test_decisions_of_one_step_share_a_batch_and_fail_alone(
         await refused
     assert len(coordinators.log.batches) == 1
     assert hosted.shard.numbers == [1, 2]
+
+
+@pytest.mark.parametrize("error", [KeyError("a bug"), InvariantError("no edge")])
+async def test_each_decision_of_a_step_has_an_answer_whatever_another_raises(
+    coordinators: Coordinators, error: Exception
+) -> None:
+    hosted = await coordinators.elected()
+
+    def fail(_: Seen) -> tuple[list[CoordinatorRecord], str]:
+        raise error
+
+    before = hosted.append_soon(lambda _: ([record(1)], "before"))
+    broken = hosted.append_soon(fail)
+    after = hosted.append_soon(lambda _: ([record(2)], "after"))
+    assert await before == (2, "before")
+    assert await after == (2, "after")
+    with pytest.raises(type(error)):
+        await broken
+
+
+async def test_each_decision_of_a_step_has_an_answer_when_their_replay_fails(
+    coordinators: Coordinators, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosted = await coordinators.elected()
+
+    def fail(_: CoordinatorRecord) -> None:
+        raise InvariantError("no edge")
+
+    monkeypatch.setattr(hosted.shard, "replay", fail)
+    queued = [hosted.append_soon(lambda _: ([record(1)], None)) for _ in range(2)]
+    outcomes = await asyncio.gather(*queued, return_exceptions=True)
+    assert [type(one) for one in outcomes] == [InvariantError] * 2
 
 
 async def test_queued_decisions_fail_with_their_append(coordinators: Coordinators) -> None:

@@ -33,6 +33,7 @@ from tidelog.core.errors import (
     CoordinatorNotAvailableError,
     InvalidProducerEpochError,
     InvalidTxnStateError,
+    InvariantError,
     NotCoordinatorError,
     NotLeaderOrFollowerError,
     ProducerFencedError,
@@ -281,6 +282,23 @@ async def test_a_late_answer_to_another_coordinator_completes_nothing(
     all_of_it.brokers.gate.set()
     await asyncio.sleep(0.1)
     assert all_of_it.state() is State.PrepareCommit
+
+
+async def test_a_broken_invariant_of_a_record_nobody_asked_for_ends_the_node(
+    all_of_it: Coordinated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_of_it.brokers.gate.clear()
+    producer = await all_of_it.begun()
+    await all_of_it.coordinator.end("a", producer, is_commit=True)
+
+    def broken(_record: object) -> None:
+        raise InvariantError("no edge from here")
+
+    monkeypatch.setattr(all_of_it.coordinator.runtime.find(0).shard, "replay", broken)
+    all_of_it.brokers.gate.set()
+    await all_of_it.until(lambda: bool(all_of_it.fatal))
+    assert {type(error) for error in all_of_it.fatal} == {InvariantError}
+    all_of_it.fatal.clear()
 
 
 @pytest.mark.parametrize("error", [NotLeaderOrFollowerError("other"), StorageError("disk")])

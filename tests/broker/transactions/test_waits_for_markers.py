@@ -190,3 +190,16 @@ async def test_waits_for_the_markers_of_a_group_count_as_waiting_requests(
     ending.brokers.gate.set()
     async with asyncio.timeout(LONG_S / 2):
         await first
+
+
+async def test_whoever_stops_waiting_for_markers_is_held_no_longer(
+    ending: Coordinated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction_coordinator, "MARKERS_WAIT_S", 0.05)
+    following = await ended(ending)
+    late = [adding(ending, following) for _ in range(3)]
+    await asyncio.sleep(0.01)
+    waits = ending.coordinator.decided._ended
+    assert len(waits) == 1
+    await asyncio.wait(late)
+    assert waits == {}

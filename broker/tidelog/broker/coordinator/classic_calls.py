@@ -205,8 +205,6 @@ class ClassicCalls:
             # An answer of a generation that is there already is one from memory.
             is_from_memory = bool(step.answers) and not step.records
             end = hosted.append(self._proof() if is_from_memory else step.records)
-        except InvariantError:
-            raise
         except TidelogError as error:
             waiting = hosted.shard.classic.restart(group_id, self._now())
             for ticket in (*waiting, *(ticket for ticket, _ in step.answers)):

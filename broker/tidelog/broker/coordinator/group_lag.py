@@ -27,7 +27,7 @@ from tidelog.broker.coordinator.lag_plan import (
 )
 from tidelog.broker.coordinator.runtime import Hosted, Status
 from tidelog.core.env import Clock
-from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.core.logs import get_logger
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
@@ -128,7 +128,5 @@ class GroupLag:
                 for request in requests:
                     response = await self._ask(broker_id, request)
                     look.high_watermarks.update(answered(request, response))
-        except InvariantError:
-            raise
         except (TimeoutError, TidelogError) as error:
             log.info("lag not known", broker_id=broker_id, error=str(error))

@@ -17,8 +17,9 @@ again. Source: Kafka's CoordinatorRuntime.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -37,7 +38,6 @@ from tidelog.core.errors import (
     CoordinatorNotAvailableError,
     InvalidProducerEpochError,
     InvalidRecordError,
-    InvariantError,
     NotCoordinatorError,
     NotEnoughReplicasError,
     RequestTimedOutError,
@@ -66,7 +66,8 @@ class Status(Enum):
     OVER = auto()
 
 
-class _Waiter(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiter:
     """A caller that waits until records below `offset` are committed."""
 
     offset: int
@@ -127,7 +128,8 @@ class Hosted(Generic[S]):
         self._has_read_all = False
         self._markers_end = 0
         """Exclusive end of the last marker that was appended."""
-        self._waiters: deque[_Waiter] = deque()
+        self._waiters: OrderedDict[_Waiter, None] = OrderedDict()
+        """In the order of their offsets; who stops waiting takes itself off."""
         self._queued: list[_Queued] = []
 
     @property
@@ -153,8 +155,6 @@ class Hosted(Generic[S]):
                     if producer is None
                     else self._writer.append_for_producer(self.leadership, batch)
                 )
-            except InvariantError:
-                raise
             except TidelogError as error:
                 if number or error.is_outcome_unknown:
                     self.end(f"an append failed half way: {error}")
@@ -222,14 +222,14 @@ class Hosted(Generic[S]):
             try:
                 self.check_active()
                 of_one, result = one.decide(self.shard)
-            except TidelogError as error:
+            except Exception as error:  # noqa: BLE001  # its caller's edge answers, or ends the node
                 one.done.set_exception(error)
                 continue
             records += of_one
             decided.append((one.done, result))
         try:
             end = self.append(records) if decided else 0
-        except TidelogError as error:
+        except Exception as error:  # noqa: BLE001  # as above
             for done, _ in decided:
                 done.set_exception(error)
             return
@@ -248,7 +248,7 @@ class Hosted(Generic[S]):
         if self.status is Status.OVER:
             raise _gone(is_write=is_write)
         waiter = _Waiter(end_offset, is_write, asyncio.get_running_loop().create_future())
-        self._waiters.append(waiter)
+        self._waiters[waiter] = None
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 await waiter.done
@@ -257,12 +257,14 @@ class Hosted(Generic[S]):
             raise (
                 _unknown(message) if is_write else CoordinatorNotAvailableError(message)
             ) from None
+        finally:
+            self._waiters.pop(waiter, None)
 
     def note_high_watermark(self, high_watermark: int) -> None:
         """Wake those whose records are committed."""
         self.high_watermark = max(self.high_watermark, high_watermark)
-        while self._waiters and self._waiters[0].offset <= self.high_watermark:
-            _wake(self._waiters.popleft(), None)
+        while self._waiters and next(iter(self._waiters)).offset <= self.high_watermark:
+            _wake(self._waiters.popitem(last=False)[0], None)
         if self._watch is not None:
             self._watch.on_committed(self)
 
@@ -273,7 +275,7 @@ class Hosted(Generic[S]):
         log.info("coordinator ends", partition=_name(self.leadership), why=why)
         self.status, self.end_cause = Status.OVER, why
         while self._waiters:
-            waiter = self._waiters.popleft()
+            waiter, _ = self._waiters.popitem(last=False)
             _wake(waiter, _gone(is_write=waiter.is_write))
 
     def check_active(self) -> None:
@@ -407,8 +409,6 @@ class CoordinatorRuntime(Generic[S]):
             try:
                 count = await self._read(hosted)
                 break
-            except InvariantError:
-                raise
             except TidelogError as error:
                 log.warning(
                     "coordinator not loaded", partition=_name(hosted.leadership), error=str(error)

@@ -152,11 +152,11 @@ class KafkaPeer:
         except asyncio.CancelledError:
             self._close_after(request, taken)
             raise
+        except InvariantError as error:
+            self._host.note_failure(error)
+            self._close_after(request, taken)
         except Exception as error:  # the edge: the process keeps running
-            if isinstance(error, InvariantError):
-                self._host.note_failure(error)
-            else:
-                log.exception("request failed", api_key=request.header.api_key, error=repr(error))
+            log.exception("request failed", api_key=request.header.api_key, error=repr(error))
             self._close_after(request, taken)
         else:
             size = 0 if buffers is None else sum(map(len, buffers))

@@ -33,7 +33,6 @@ from tidelog.core.env import Clock
 from tidelog.core.errors import (
     OUTCOME_UNKNOWN_CODES,
     BrokerNotAvailableError,
-    InvariantError,
     KafkaError,
     TidelogError,
 )
@@ -155,8 +154,6 @@ class Appender:
             slot = _Slot(data, result, request.acks, delayed, index, request.transactional_id)
             try:
                 later += self._append(slot)
-            except InvariantError:
-                raise
             except TidelogError as error:
                 self._fail(result, to_wire(error))
         if later:
@@ -209,8 +206,6 @@ class Appender:
                 place, find, transactional_id=slot.transactional_id, producer=producer
             )
             await asyncio.gather(*self._append(slot))
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._fail(slot.result, to_wire(error))
 
@@ -234,8 +229,6 @@ class Appender:
             data = slot.data
             partition = self._partitions.find(data.topic, data.partition, data.topic_id)
             self._append_now(partition, slot, seen if partition.log.config == config else UNSEEN)
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._fail(slot.result, to_wire(error))
 

@@ -21,7 +21,6 @@ from tidelog.core.env import Clock
 from tidelog.core.errors import (
     InvalidRequestError,
     InvalidTxnStateError,
-    InvariantError,
     TidelogError,
 )
 from tidelog.core.turns import in_turns
@@ -99,8 +98,6 @@ class MarkerAppender:
             place = (request.topic, request.partition, request.topic_id)
             written = self._writer.append_marker(*place, end)
             await written.committed(timeout_ms=COMMIT_TIMEOUT_MS)
-        except InvariantError:
-            raise
         except TidelogError as error:
             response.error.CopyFrom(to_wire(error))
             self._hint(response, request.topic, request.partition)
@@ -131,8 +128,6 @@ class MarkerAppender:
             return self._writer.append_marker(
                 asked.topic, asked.partition, asked.topic_id, asked.end
             )
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._fail(asked.result, error)
             return None
@@ -141,8 +136,6 @@ class MarkerAppender:
         try:
             left_ms = max(0, deadline_ms - self._clock.monotonic_ms())
             await written.committed(timeout_ms=left_ms)
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._fail(result, error)
         else:

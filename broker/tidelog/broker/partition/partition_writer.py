@@ -52,6 +52,7 @@ class Written:
         """True for a marker that was in the log before."""
         self._on_end = on_end
         self._failure: Error | None = None
+        self._has_left = False
         self._ended = asyncio.Event()
         self._ended.set()
 
@@ -67,6 +68,7 @@ class Written:
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._ended.wait()
         except TimeoutError:
+            self._leave()
             message = (
                 f"appended up to offset {self.end_offset}, but not on every in-sync replica within "
                 f"{timeout_ms} ms: the outcome is unknown"
@@ -75,12 +77,18 @@ class Written:
         if self._failure is not None:
             raise_for(self._failure)
 
+    def _leave(self) -> None:
+        """Wait no longer; a marker that another call appended counts no longer either."""
+        if self.is_duplicate and not self.is_over:
+            self._has_left = True
+            self._on_end()
+
     # For the partition, see `OffsetWaiter`
 
     @property
     def is_over(self) -> bool:
-        """True when `committed` need not wait."""
-        return self._ended.is_set()
+        """True when nothing is waited for: the entry has its outcome, or was given up."""
+        return self._has_left or self._ended.is_set()
 
     def expect(self, index: int, offset: int) -> None:
         """See `OffsetWaiter`: the one entry waits."""
@@ -92,7 +100,8 @@ class Written:
         del index
         self._failure = failure
         self._ended.set()
-        self._on_end()
+        if not self._has_left:
+            self._on_end()
 
 
 class PartitionWriter:

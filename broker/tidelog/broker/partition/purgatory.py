@@ -15,6 +15,9 @@ from tidelog.core.wire_errors import error_message
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
+ANSWERED_KEPT = 64
+"""Entries of a partition from which on those of answered requests are taken off."""
+
 
 class OffsetWaiter(Protocol):
     """A request that waits for offsets of partitions, such as a `DelayedAnswer`."""
@@ -86,22 +89,31 @@ class DelayedAnswer:
 
 
 class OffsetWaiters:
-    """Entries waiting on one partition for an offset, in offset order."""
+    """Entries waiting on one partition for an offset, in offset order.
+
+    Those of answered requests are at most as many as the others, or `ANSWERED_KEPT`.
+    """
 
     def __init__(self) -> None:
         self._queue: deque[tuple[int, OffsetWaiter, int]] = deque()
+        self._sweep_at = ANSWERED_KEPT
 
     def add(self, offset: int, answer: OffsetWaiter, index: int) -> None:
         """Resolve entry `index` of `answer` once `offset` (exclusive) is reached."""
+        self._sweep()
         queue = self._queue
-        while queue and queue[0][1].is_over:
-            queue.popleft()
         answer.expect(index, offset)
         if not queue or queue[-1][0] <= offset:
             queue.append((offset, answer, index))
         else:
             place = bisect_right(queue, offset, key=lambda waiter: waiter[0])
             queue.insert(place, (offset, answer, index))
+
+    def _sweep(self) -> None:
+        """Take off the answered requests, at a constant cost for each entry added."""
+        if len(self._queue) >= self._sweep_at:
+            self._queue = deque(entry for entry in self._queue if not entry[1].is_over)
+            self._sweep_at = max(ANSWERED_KEPT, 2 * len(self._queue))
 
     def complete_up_to(self, offset: int) -> None:
         """Complete the entries up to `offset`."""

@@ -18,7 +18,7 @@ from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.partition.replica_stats import ReplicaStats
 from tidelog.broker.replica.events import FollowerIdentity
 from tidelog.core.env import Clock
-from tidelog.core.errors import InvariantError, KafkaError, TidelogError
+from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.core.memory_reads import Loaded
 from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import error_message, to_wire
@@ -71,8 +71,6 @@ class Reader:
                 await partition.log.reading(
                     partial(leading.list_offset, partition, asked, result, isolation_level=level)
                 )
-            except InvariantError:
-                raise
             except TidelogError as error:
                 result.offset = result.leader_epoch = -1
                 self._fail_lookup(result, to_wire(error))
@@ -163,8 +161,6 @@ class Reader:
                 has_read=has_read,
                 loaded=loaded,
             )
-        except InvariantError:
-            raise
         except TidelogError as error:
             self.fail(result, to_wire(error), follower)
             return 0

@@ -13,7 +13,7 @@ from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.partition.purgatory import DelayedAnswer
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.env import Clock
-from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.core.internal_topics import check_not_internal
 from tidelog.core.wire_errors import to_wire
 from tidelog.v1.common_pb2 import Error
@@ -45,8 +45,6 @@ class RecordDeleter:
         )
         try:
             failure = await self._delete(asked, result, deadline_ms)
-        except InvariantError:
-            raise
         except TidelogError as error:
             failure = to_wire(error)
         if failure is not None:

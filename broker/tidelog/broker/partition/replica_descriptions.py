@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
 from tidelog.core.env import Disk
-from tidelog.core.errors import InvariantError, StorageError, TidelogError
+from tidelog.core.errors import StorageError, TidelogError
 from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import to_wire
 from tidelog.log.producers import ProducerEntry
@@ -63,8 +63,6 @@ class ReplicaDescriptions:
             try:
                 log = self._partitions.find(topic, number).log
                 result.producers.extend(map(_producer, log.producers.entries()))
-            except InvariantError:
-                raise
             except TidelogError as error:
                 self._fail(result, error)
             await asyncio.sleep(0)  # a log remembers thousands

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
@@ -25,6 +26,14 @@ from tidelog.core.logs import get_logger
 log = get_logger(__name__)
 
 HostedTransactions: TypeAlias = Hosted[TransactionShard]
+
+
+@dataclass(slots=True, eq=False)
+class _Wait:
+    """The end of a prepared transaction, and the number of those that wait for it."""
+
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: int = 0
 
 
 class DecidedMarkers:
@@ -46,7 +55,7 @@ class DecidedMarkers:
         self._now = now
         self._shards: dict[int, HostedTransactions] = {}
         self._uncommitted: dict[HostedTransactions, deque[tuple[int, Attempt]]] = {}
-        self._ended: dict[str, asyncio.Event] = {}
+        self._ended: dict[str, _Wait] = {}
         """By the id of a prepared transaction that somebody waits for."""
 
     # RuntimeWatch
@@ -98,16 +107,21 @@ class DecidedMarkers:
         one = hosted.shard.transactions.get(name)
         if one is None or one.state not in PREPARED:
             return
-        ended = self._ended.setdefault(name, asyncio.Event())
+        wait = self._ended.setdefault(name, _Wait())
+        wait.waiting += 1
         try:
             async with asyncio.timeout(at_most_s):
-                await ended.wait()
+                await wait.ended.wait()
         except TimeoutError:
             pass  # the shard says it to who asks
+        finally:
+            wait.waiting -= 1
+            if not wait.waiting and self._ended.get(name) is wait:
+                del self._ended[name]
 
     def _wake(self, name: str) -> None:
-        if (ended := self._ended.pop(name, None)) is not None:
-            ended.set()
+        if (wait := self._ended.pop(name, None)) is not None:
+            wait.ended.set()
 
     # MarkerWork
 

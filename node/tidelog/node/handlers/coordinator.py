@@ -18,7 +18,6 @@ from tidelog.core.errors import (
     CoordinatorNotAvailableError,
     GroupIdNotFoundError,
     InvalidRequestError,
-    InvariantError,
     TidelogError,
 )
 from tidelog.core.internal_topics import OFFSETS_TOPIC
@@ -96,8 +95,6 @@ class CoordinatorHandler:
                 await self._require_topic()
             if request.transactional_ids:
                 await self._transactions.require_topic()
-        except InvariantError:
-            raise
         except TidelogError as error:
             response.error.CopyFrom(to_wire(error))
             return response
@@ -113,8 +110,6 @@ class CoordinatorHandler:
             return
         try:
             await self._forwarder.create_internal(new_offsets_topic(self.coordinator.config))
-        except InvariantError:
-            raise
         except TidelogError as error:
             raise CoordinatorNotAvailableError(
                 f"{OFFSETS_TOPIC} could not be created: {error} (its replicas are "
@@ -145,8 +140,6 @@ class CoordinatorHandler:
         try:
             heartbeat = codec.decode_heartbeat(request, codec.host_of(call.connection))
             reply = await self.coordinator.heartbeat(request.group_id, heartbeat)
-        except InvariantError:
-            raise
         except TidelogError as error:
             response = codec.error_response(error)
             self._hint(response, request.group_id, call)
@@ -186,8 +179,6 @@ class CoordinatorHandler:
             results = await self.coordinator.commit(
                 request.group_id, codec.decode_committer(request), offsets
             )
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:
@@ -209,8 +200,6 @@ class CoordinatorHandler:
                 transactional_id=request.transactional_id,
                 producer=Producer(request.producer_id, request.producer_epoch),
             )
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:
@@ -239,8 +228,6 @@ class CoordinatorHandler:
                     stable=request.require_stable,
                 )
                 response.has_more = len(results) == OFFSETS_PER_PAGE
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:
@@ -256,8 +243,6 @@ class CoordinatorHandler:
             check_partitions(request.topics, "the deletion")
             partitions = await listed(codec.decode_partitions(request.topics))
             results = await self.coordinator.delete_offsets(request.group_id, partitions)
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:
@@ -297,8 +282,6 @@ class CoordinatorHandler:
                     raise GroupIdNotFoundError(f"group {group_id!r} does not exist")
                 described = found
                 codec.name_topics(described, self._image())
-            except InvariantError:
-                raise
             except TidelogError as error:
                 self._refuse(described, error, group_id, call)
             response.groups.append(described)
@@ -316,8 +299,6 @@ class CoordinatorHandler:
             result = response.groups.add(group_id=group_id)
             try:
                 await self.coordinator.delete_group(group_id)
-            except InvariantError:
-                raise
             except TidelogError as error:
                 self._refuse(result, error, group_id, call)
         return response

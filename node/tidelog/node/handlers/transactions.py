@@ -15,7 +15,6 @@ from tidelog.core.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     InvalidRequestError,
-    InvariantError,
     TidelogError,
 )
 from tidelog.core.turns import in_turns
@@ -158,8 +157,6 @@ class TransactionsHandler:
         try:
             is_wanted = codec.list_filter(request)
             found = await self._coordinator.list(is_wanted, limit=IDS_PER_PAGE + 1)
-        except InvariantError:
-            raise
         except TidelogError as error:
             response.error.CopyFrom(to_wire(error))
             return response
@@ -203,8 +200,6 @@ class TransactionsHandler:
         """Put what is raised into the answer, which has `error` and `coordinator`."""
         try:
             yield
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._refuse(response, error, name, call)
 

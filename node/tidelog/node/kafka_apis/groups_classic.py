@@ -19,7 +19,7 @@ from tidelog.broker.coordinator.classic_messages import (
     MemberProtocol,
     SyncRequest,
 )
-from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.kafka.messages.heartbeat_request import HeartbeatRequest
 from tidelog.kafka.messages.heartbeat_response import HeartbeatResponse
 from tidelog.kafka.messages.join_group_request import JoinGroupRequest
@@ -55,8 +55,6 @@ class JoinGroupHandler:
         """See `ApiHandler`."""
         try:
             answer = await self._classic.join(request.group_id, _join(request, call))
-        except InvariantError:
-            raise
         except MemberIdGivenError as error:
             return _not_joined(error.member_id, error, call.version)
         except TidelogError as error:
@@ -113,8 +111,6 @@ class SyncGroupHandler:
             return SyncGroupResponse(error_code=common_pb2.INCONSISTENT_GROUP_PROTOCOL)
         try:
             answer = await self._classic.sync(request.group_id, _sync(request))
-        except InvariantError:
-            raise
         except TidelogError as error:
             return SyncGroupResponse(error_code=sync_code(error))
         return SyncGroupResponse(
@@ -147,8 +143,6 @@ class HeartbeatHandler:
         beat = Beat(request.member_id, request.generation_id, request.group_instance_id)
         try:
             await self._classic.heartbeat(request.group_id, beat)
-        except InvariantError:
-            raise
         except TidelogError as error:
             return HeartbeatResponse(error_code=heartbeat_code(error))
         return HeartbeatResponse()
@@ -170,8 +164,6 @@ class LeaveGroupHandler:
             )
         try:
             results = await self._classic.leave(request.group_id, LeaveRequest(members))
-        except InvariantError:
-            raise
         except TidelogError as error:
             return LeaveGroupResponse(error_code=group_code(error))
         if call.version < SEVERAL_LEAVE_FROM:

@@ -12,7 +12,7 @@ from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat, Reply
 from tidelog.broker.coordinator.consumer_member import JOINING, Partitions, by_topic
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.kafka.peer import ConnectionClosedError
-from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.kafka.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from tidelog.kafka.messages.consumer_group_heartbeat_request import TopicPartitions as Owned
 from tidelog.kafka.messages.consumer_group_heartbeat_response import (
@@ -47,8 +47,6 @@ class ConsumerGroupHeartbeatHandler:
             reply = await self._coordinator.heartbeat_in_order(
                 request.group_id, heartbeat, call.call.connection_number
             )
-        except InvariantError:
-            raise
         except TidelogError as error:
             return ConsumerGroupHeartbeatResponse(
                 error_code=group_code(error), error_message=str(error)

@@ -18,7 +18,6 @@ from tidelog.broker.coordinator.group_states import EMPTY
 from tidelog.core.errors import (
     GroupIdNotFoundError,
     InvalidRequestError,
-    InvariantError,
     TidelogError,
 )
 from tidelog.core.turns import in_turns
@@ -203,8 +202,6 @@ async def _looks(
             if size >= DESCRIBED_BYTES_MAX:
                 raise InvalidRequestError(f"{size} bytes without this group: describe fewer")
             found = await coordinator.look_at(group_id, look)
-        except InvariantError:
-            raise
         except TidelogError as error:
             yield group_id, error
         else:

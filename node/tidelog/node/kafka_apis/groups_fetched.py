@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.offsets import OffsetResult, TopicPartition
-from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.core.turns import in_turns
 from tidelog.kafka.messages.offset_fetch_request import (
     OffsetFetchRequest,
@@ -101,8 +101,6 @@ class OffsetFetchHandler:
                     asked.group_id, asked.committer, partitions, stable=asked.stable
                 )
             )
-        except InvariantError:
-            raise
         except TidelogError as error:
             return _Found([], offset_code(error, version))
         return _Found(

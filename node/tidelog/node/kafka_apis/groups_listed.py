@@ -8,7 +8,7 @@ from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.group_states import CLASSIC, CONSUMER, EMPTY
-from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.core.turns import in_turns
 from tidelog.kafka.messages.delete_groups_request import DeleteGroupsRequest
 from tidelog.kafka.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
@@ -45,8 +45,6 @@ class ListGroupsHandler:
         response = ListGroupsResponse()
         try:
             group_ids = await self._coordinator.group_ids()
-        except InvariantError:
-            raise
         except TidelogError as error:
             return ListGroupsResponse(error_code=group_code(error))
         async for group_id in in_turns(group_ids):
@@ -88,8 +86,6 @@ class DeleteGroupsHandler:
     async def _delete(self, group_id: str) -> int:
         try:
             await self._coordinator.delete_group(group_id)
-        except InvariantError:
-            raise
         except TidelogError as error:
             return group_code(error)
         return common_pb2.NONE

@@ -16,7 +16,7 @@ from tidelog.broker.coordinator.offsets import (
     OffsetResult,
     TopicPartition,
 )
-from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.kafka.messages.offset_commit_request import OffsetCommitRequest
 from tidelog.kafka.messages.offset_commit_response import (
     OffsetCommitResponse,
@@ -50,8 +50,6 @@ class OffsetCommitHandler:
         try:
             offsets = await listed(_offsets(request, call.version))
             results = await self._coordinator.commit(request.group_id, _committer(request), offsets)
-        except InvariantError:
-            raise
         except TidelogError as error:
             codes: Iterable[int] = repeat(offset_code(error, call.version))
         else:
@@ -111,8 +109,6 @@ class OffsetDeleteHandler:
         try:
             partitions = await listed(_named(request.topics))
             results = iter(await self._coordinator.delete_offsets(request.group_id, partitions))
-        except InvariantError:
-            raise
         except TidelogError as error:
             return OffsetDeleteResponse(error_code=group_code(error))
         return OffsetDeleteResponse(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tidelog.core.chance import SeededRandom
-from tidelog.core.errors import InvariantError, StorageError, TidelogError
+from tidelog.core.errors import StorageError, TidelogError
 from tidelog.net.byte_streams import Accept
 from tidelog.net.listeners import Listener, one_listener
 from tidelog.simulation.engine.late_calls import LateCalls
@@ -106,7 +106,7 @@ class SimNetwork:
 
     def note_error(self, server: Host, error: TidelogError) -> None:
         """A handler raised it: a failure of the run where no fault explains it."""
-        is_wrong = isinstance(error, InvariantError | StorageError)
+        is_wrong = isinstance(error, StorageError)
         if is_wrong and not self.is_expected(error):
             self.scheduler.record_failure(server.name, repr(error))
 
