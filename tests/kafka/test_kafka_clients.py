@@ -1,7 +1,7 @@
 """Kafka's own clients, unmodified, against nodes in processes of their own.
 
-Each produces idempotently in all codecs, and reads what it wrote by position and by time; one reads
-what the others and ours wrote.
+Each produces in all codecs, with idempotence and without it, and reads what it wrote by position
+and by time; one reads what the others and ours wrote.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ pytestmark = pytest.mark.process
 kafka: Any = import_module("kafka")  # to type checkers the folders of this name are it
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-PER_CODEC = 20
+WAYS = [(codec, is_idempotent) for codec in CODECS for is_idempotent in (False, True)]
+PER_WAY = 10
 DEADLINE_S = 60
 REFUSED_S_MAX = 5
-VALUES = [f"{codec}-{number}".encode() * 20 for codec in CODECS for number in range(PER_CODEC)]
+VALUES = [f"{codec}-{n}".encode() * 20 for codec in CODECS for n in range(2 * PER_WAY)]
 Reads = tuple[list[bytes], int]
 """Values from the beginning, and the offset of the first record that is not older than a time."""
 
@@ -43,8 +44,8 @@ class Kind(NamedTuple):
     begin_transactions: Callable[[str], object]
 
 
-def parts() -> Sequence[tuple[str, list[bytes]]]:
-    return [(codec, VALUES[PER_CODEC * n : PER_CODEC * (n + 1)]) for n, codec in enumerate(CODECS)]
+def parts() -> Sequence[tuple[str, bool, list[bytes]]]:
+    return [(*way, VALUES[PER_WAY * n : PER_WAY * (n + 1)]) for n, way in enumerate(WAYS)]
 
 
 # confluent-kafka
@@ -52,11 +53,11 @@ def parts() -> Sequence[tuple[str, list[bytes]]]:
 
 def confluent_produce(bootstrap: str, topic: str) -> None:
     failed: list[object] = []
-    for codec, values in parts():
+    for codec, is_idempotent, values in parts():
         producer = confluent_kafka.Producer(
             {
                 "bootstrap.servers": bootstrap,
-                "enable.idempotence": True,
+                "enable.idempotence": is_idempotent,
                 "compression.type": codec,
             }
         )
@@ -98,10 +99,10 @@ def confluent_transactions(bootstrap: str) -> None:
 
 
 def python_produce(bootstrap: str, topic: str) -> None:
-    for codec, values in parts():
+    for codec, is_idempotent, values in parts():
         producer = kafka.KafkaProducer(
             bootstrap_servers=bootstrap,
-            enable_idempotence=True,
+            enable_idempotence=is_idempotent,
             compression_type=None if codec == "none" else codec,
         )
         sent = [producer.send(topic, value, partition=0) for value in values]
@@ -133,10 +134,10 @@ def python_transactions(bootstrap: str) -> None:
 
 def aio_produce(bootstrap: str, topic: str) -> None:
     async def main() -> None:
-        for codec, values in parts():
+        for codec, is_idempotent, values in parts():
             async with aiokafka.AIOKafkaProducer(
                 bootstrap_servers=bootstrap,
-                enable_idempotence=True,
+                enable_idempotence=is_idempotent,
                 compression_type=None if codec == "none" else codec,
             ) as producer:
                 sent = [await producer.send(topic, value, partition=0) for value in values]
@@ -203,8 +204,10 @@ async def ours_read(bootstrap: str, topic: str, count: int) -> list[bytes | None
 
 
 async def ours_write(bootstrap: str, topic: str) -> None:
-    for codec, values in parts():
-        async with Producer(bootstrap_servers=bootstrap, compression=codec) as producer:
+    for codec, is_idempotent, values in parts():
+        async with Producer(
+            bootstrap_servers=bootstrap, compression=codec, enable_idempotence=is_idempotent
+        ) as producer:
             for value in values:
                 await producer.send(topic, value, partition=0)
 

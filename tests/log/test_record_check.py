@@ -9,6 +9,7 @@ import pytest
 
 from tidelog.core.errors import InvalidRecordError, MessageTooLargeError, TidelogError
 from tidelog.log.config import LogConfig, log_config
+from tidelog.log.producers import ProducerStates
 from tidelog.log.record_check import INFLATED_TIMES_MAX, check_compressed_records, check_records
 from tidelog.log.validation import Seen, inspect_compressed, is_compressed, validate_produced
 from tidelog.records.batch import HEADER_BYTES, BatchHeader, parse_header, seal
@@ -207,16 +208,20 @@ def test_compressed_batches_are_found_among_others() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"producer_id": -7, "producer_epoch": 0, "base_sequence": 0},
-        {"producer_id": -2, "producer_epoch": -1, "base_sequence": -1},
-        {"producer_id": -1, "producer_epoch": -1, "base_sequence": 3},
-        {"producer_id": -1, "producer_epoch": -1, "base_sequence": 0},
-        {"producer_id": -1, "producer_epoch": 0, "base_sequence": -2},
+        {"producer_epoch": -1, "base_sequence": 0},
+        {"producer_epoch": 0, "base_sequence": 0},
+        {"producer_epoch": 3, "base_sequence": 2**31 - 1},
+        {"producer_epoch": -7, "base_sequence": -2},
+        {"producer_id": -2, "producer_epoch": 0, "base_sequence": 0},
+        {"producer_id": -(2**63), "producer_epoch": -1, "base_sequence": 5},
     ],
 )
-def test_a_producer_is_named_whole_or_not_at_all(fields: dict[str, int]) -> None:
+def test_without_a_producer_id_epoch_and_sequence_have_no_meaning(fields: dict[str, int]) -> None:
     batch = made(alike, 2)
-    with pytest.raises(InvalidRecordError):
-        validate_produced(
-            sealed(batch, batch[HEADER_BYTES:], **fields), config=PLAIN, now_ms=2 * NOW_MS
-        )
+    odd = sealed(batch, batch[HEADER_BYTES:], **fields)
+    for header, data in validate_produced(odd * 2, config=PLAIN, now_ms=2 * NOW_MS):
+        assert data == odd, "as it came, as Kafka stores it"
+    states = ProducerStates()
+    assert states.check(header) is None
+    assert states.update(header, now_ms=NOW_MS) is None
+    assert states.entries() == ()

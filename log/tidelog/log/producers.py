@@ -50,7 +50,6 @@ from tidelog.log.transactions import CompletedTransaction, EndedTransaction, Tra
 from tidelog.records.batch import (
     BATCHES_PER_PRODUCER_MAX,
     CONTROL_FLAG,
-    NO_PRODUCER_ID,
     SEQUENCE_MASK,
     TRANSACTIONAL_FLAG,
     BatchHeader,
@@ -197,7 +196,7 @@ class ProducerStates:
         but no epoch or sequence, or outside the producer's open transaction; `KafkaError`
         (retriable) where too many transactions are open. A leader checks one batch at a time.
         """
-        if header.producer_id == NO_PRODUCER_ID:
+        if header.producer_id < 0:
             return None
         producer = self._producers.get(header.producer_id)
         if producer is not None and header.producer_epoch < producer.epoch:
@@ -250,7 +249,7 @@ class ProducerStates:
         Returns the transaction that it ends, if any.
         """
         producer_id, attributes = header.producer_id, header.attributes
-        if producer_id == NO_PRODUCER_ID or (attributes & CONTROL_FLAG and marker is None):
+        if producer_id < 0 or (attributes & CONTROL_FLAG and marker is None):
             return None
         producer = self._producers.get(producer_id)
         if producer is None:

@@ -23,8 +23,6 @@ from tidelog.log.record_check import check_compressed_records, check_records, re
 from tidelog.records.batch import (
     CODEC_MASK,
     HEADER_BYTES,
-    NO_PRODUCER_ID,
-    NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     Buffer,
@@ -156,17 +154,10 @@ def validate_fetched(records: bytes, *, next_offset: int) -> list[ProducedBatch]
 
 
 def _check_producer(header: BatchHeader, *, is_alone: bool, may_be_transactional: bool) -> None:
+    """Check whose batch it is. Without a producer id, epoch and sequence have no meaning."""
     if header.attributes & TRANSACTIONAL_FLAG:
         _check_transactional(header, may_be=may_be_transactional)
-    if header.producer_id < NO_PRODUCER_ID:
-        raise InvalidRecordError(
-            f"producer id {header.producer_id} is invalid: get one by InitProducerId, or send -1"
-        )
-    if header.producer_id == NO_PRODUCER_ID and header.base_sequence != NO_SEQUENCE:
-        raise InvalidRecordError(
-            f"base sequence {header.base_sequence} requires a producer id: send -1 without one"
-        )
-    if header.producer_id != NO_PRODUCER_ID and not is_alone:
+    if header.producer_id >= 0 and not is_alone:
         raise InvalidRecordError(
             "an idempotent producer's batches are answered one by one: send each in records of its "
             "own"

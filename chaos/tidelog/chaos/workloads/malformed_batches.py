@@ -165,13 +165,6 @@ def _two_of_a_producer(dice: Dice) -> bytes:
     return first + first
 
 
-def _impossible_producer(dice: Dice) -> bytes:
-    """A producer id that is none, or a sequence without one."""
-    if dice.happens(0.5):
-        return _seal(producer_id=dice.one_of((-2, -7, -(2**63))), producer_epoch=0)
-    return _seal(base_sequence=dice.one_of((0, 3, 2**31 - 1, -2)))
-
-
 # Records that lie under a header that does not
 
 
@@ -214,7 +207,7 @@ _DAMAGES: tuple[Callable[[Dice], bytes], ...] = (
 _KINDS: tuple[Callable[[Dice], bytes], ...] = (
     *_DAMAGES,
     *(_false_count, _false_delta, _too_many, _unknown_codec, _forbidden_flags, _impossible_time),
-    *(_impossible_sequence, _two_of_a_producer, _impossible_producer),
+    *(_impossible_sequence, _two_of_a_producer),
     # As often as it has kinds of its own: no other look of a broker's refuses any of them.
     *[_false_records] * 5,
 )
