@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from tidelog.history.history import History, Outcome, Poll, Send
+from tidelog.history.history import History, Outcome, Parts, Poll, Send
 
 TOPICS = ("kept", "lossy", "again")
 
@@ -89,6 +89,7 @@ class HistoryMaker:
             outcome=outcome,
             offset=offset if outcome == "ok" else None,
             reason="" if outcome == "ok" else "the test says so",
+            parts=parts_of(value) if number % 2 else None,
         )
         self.history.sends.append(send)
 
@@ -109,6 +110,7 @@ class HistoryMaker:
             records=records,
             is_final=is_final,
             is_rewound=reader in self._is_rewound,
+            parts=tuple(parts_of(value) for _, value in records) if self._number % 2 else (),
         )
         self._is_rewound.discard(reader)
         self._positions[reader] = position + len(records)
@@ -172,7 +174,9 @@ class _Spoiler:
         return self.random.choice(indexes) if indexes else None
 
     def change_records(self, at: int, records: list[tuple[int, bytes]]) -> None:
-        self.history.polls[at] = replace(self.history.polls[at], records=tuple(records))
+        poll = self.history.polls[at]
+        parts = tuple(parts_of(value) for _, value in records) if poll.parts else ()
+        self.history.polls[at] = replace(poll, records=tuple(records), parts=parts)
 
     # One anomaly each
 
@@ -226,6 +230,7 @@ class _Spoiler:
                 self.history.polls[at],
                 process="contrary",
                 records=(records[-1],),
+                parts=(),
                 position=records[-1][0],
             )
         )
@@ -277,6 +282,16 @@ class _Spoiler:
         self.change_records(at, [*records[:-1], (records[-1][0], old[0].value)])
         return True
 
+    def alter(self) -> bool:
+        """Two records of a poll change their keys."""
+        known = {send.value for send in self.history.sends if send.parts}
+        for at, poll in enumerate(self.history.polls):
+            if poll.parts and poll.records[0][1] in known:
+                altered = replace(poll.parts[0], key=b"another's")
+                self.history.polls[at] = replace(poll, parts=(altered, *poll.parts[1:]))
+                return True
+        return False
+
     def skip(self) -> bool:
         at = self.pick_poll(least=3)
         if at is None:
@@ -322,6 +337,11 @@ class _Spoiler:
         return False
 
 
+def parts_of(value: bytes) -> Parts:
+    """Parts of the record of a value."""
+    return Parts(key=value[:3], headers=((value.decode(), value),), timestamp_ms=len(value))
+
+
 def _key(call: Send | Poll) -> tuple[str, int, int]:
     return call.topic, call.incarnation, call.partition
 
@@ -338,6 +358,7 @@ _SPOILERS = {
     "duplicate": _Spoiler.store_twice,
     "G1a": _Spoiler.refuse,
     "unwritten": _Spoiler.invent,
+    "altered-record": _Spoiler.alter,
     "old-incarnation": _Spoiler.reincarnate,
     "poll-skip": _Spoiler.skip,
     "nonmonotonic-poll": _Spoiler.go_back,

@@ -13,6 +13,7 @@ from tidelog.history.history import (
     Commit,
     Committed,
     History,
+    Parts,
     Poll,
     Send,
     Transaction,
@@ -65,6 +66,8 @@ def test_every_field_is_described() -> None:
     for kind in (Assignment, Commit, Committed, Transaction):
         described = named(f"**{kind.__name__.lower()}**")
         assert described == {field.name for field in fields(kind)}
+    parts = TEXT.partition("**Parts of a record**")[2].partition("\n\n")[0]
+    assert {field.name for field in fields(Parts)} <= set(re.findall(r"`(\w+)`", parts))
 
 
 def test_every_complaint_and_every_count_is_described() -> None:

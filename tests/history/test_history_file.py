@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.history.histories import HistoryMaker
 
 from tidelog.history.checks.delivery import complaints, counts
-from tidelog.history.history import History, Poll, Send
+from tidelog.history.history import History, Parts, Poll, Send
 from tidelog.history.history_file import HistoryWriter, read_history
 from tidelog.history.history_lines import (
     HistoryFormatError,
@@ -131,3 +131,18 @@ def test_lines_may_have_space_around_them() -> None:
 
     assert from_lines(lines) == history
     assert from_lines(f"  {line} \t" for line in lines) == history
+
+
+def test_parts_survive_the_file_and_there_are_those_of_each_record_or_none(path: Path) -> None:
+    parts = Parts(b"k", (("h", None), ("h", b"\xff")), -1, "lz4", is_null=True)
+    writer = HistoryWriter(path)
+    writer.add(replace(ENDED, parts=parts))
+    writer.add(replace(SHOWN, parts=(parts,)))
+    writer.close()
+
+    history = read_history(path)
+
+    assert history.sends[0].parts == parts
+    assert history.polls[0].parts == (parts,)
+    with pytest.raises(HistoryFormatError, match="line 2: 2 parts of 1 records: note those of"):
+        from_lines([header_line(()), line_of(replace(SHOWN, parts=(parts, parts)))])

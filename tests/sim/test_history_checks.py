@@ -11,7 +11,8 @@ from tests.history.histories import KINDS, HistoryMaker, spoil
 from tests.history.transaction_histories import TRANSACTION_KINDS
 
 from tidelog.history.checks.delivery import CHECKS, complaints, counts
-from tidelog.history.history import History, Outcome, Poll, Send
+from tidelog.history.checks.record_parts import difference
+from tidelog.history.history import History, Outcome, Parts, Poll, Send
 from tidelog.history.history_lines import from_lines, to_lines
 
 SEEDS = range(60)
@@ -102,6 +103,11 @@ def _acknowledge_another_offset(history: History) -> None:
     history.sends.append(a_send(4, offset=2))
 
 
+def _swap_keys(history: History) -> None:
+    history.sends[0].parts, history.sends[1].parts = Parts(key=b"a"), Parts(key=b"b")
+    history.polls[0] = a_poll(b"0", b"1", parts=(Parts(key=b"b"), Parts(key=b"a")))
+
+
 def _store_twice(history: History) -> None:
     history.polls[1] = the_last(b"0", b"1", b"2", b"3", b"3")
 
@@ -168,6 +174,7 @@ def _overtake(history: History) -> None:
         (_read_what_nobody_sent, "unwritten"),
         (_read_what_was_sent_elsewhere, "unwritten"),
         (_read_before_it_was_sent, "unwritten"),
+        (_swap_keys, "altered-record"),
         (_read_the_old_topic, "old-incarnation"),
         (_skip_within_a_poll, "poll-skip"),
         (_skip_between_polls, "poll-skip"),
@@ -276,3 +283,32 @@ def test_every_spoiled_history_is_found(kind: str) -> None:
             assert kind in kinds(history), seed
 
     assert spoiled >= len(SEEDS) // 4
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        (Parts(key=b"k", headers=(("h", None),), timestamp_ms=5, codec="zstd"), ""),
+        (Parts(key=b"k", headers=(("h", None),)), ""),
+        (Parts(headers=(("h", None),), timestamp_ms=5), "its key was b'k', and is None"),
+        (Parts(key=b"k"), "its headers were (('h', None),), and are ()"),
+        (Parts(key=b"k", headers=(("h", None),), timestamp_ms=6), "its timestamp was 5, and is 6"),
+        (Parts(key=b"k", headers=(("h", None),), codec="gzip"), "its codec was zstd, and is gzip"),
+        (
+            Parts(key=b"k", headers=(("h", None),), is_null=True),
+            "its value is not null when sent, and is when read",
+        ),
+    ],
+)
+def test_each_part_is_compared_that_both_calls_have(read: Parts, told: str) -> None:
+    sent = Parts(key=b"k", headers=(("h", None),), timestamp_ms=5, codec="zstd")
+
+    assert difference(sent, read) == told
+
+
+def test_nothing_is_compared_with_a_call_without_parts() -> None:
+    """As of a history that was written before records had any."""
+    history = clean_history()
+    history.polls[0] = a_poll(b"0", b"1", parts=(Parts(key=b"b"), Parts(key=b"a")))
+
+    assert complaints(history) == []

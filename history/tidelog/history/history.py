@@ -25,6 +25,19 @@ Isolation = Literal["read_uncommitted", "read_committed"]
 ACKS_ALL = -1
 
 
+class Parts(Struct, frozen=True, gc=False, omit_defaults=True):
+    """Parts of a record beside its value, as they were sent, or as they were read."""
+
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp_ms: int | None = None
+    """None: nobody named or noted it. -1: none (Kafka's NO_TIMESTAMP)."""
+    codec: str = ""
+    """Codec of the record's batch, by Kafka's name; empty: nobody named or noted it."""
+    is_null: bool = False
+    """The record's value is null; the value in the call is its name in the history."""
+
+
 # Structs are what their JSON says: msgspec checks each field, in a fifth of the time Python takes.
 # gc=False: a call refers to no object that could refer to it. Not frozen: an `End` ends a send or
 # a commit.
@@ -54,6 +67,8 @@ class Send(Struct, tag="send", gc=False, omit_defaults=True):
     """Why it failed, or why nobody knows."""
     transaction: Whole | None = None
     """Number of the transaction to which the record belongs; None: it belongs to none."""
+    parts: Parts | None = None
+    """Its other parts; None: nobody noted them, nothing is compared."""
 
 
 class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
@@ -85,6 +100,8 @@ class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
     """The next position; None: the one after the last record, or `position` without any."""
     transaction: Whole | None = None
     """Number of its process's open transaction in which it was made; None: in none."""
+    parts: tuple[Parts, ...] = ()
+    """The other parts of each of `records`; empty: nobody noted them."""
 
     @property
     def next_position(self) -> int:

@@ -176,7 +176,12 @@ class _Reader:
             case Commit() | Transaction():
                 _check_ending(call)
                 self._note_open(call)
-            case Poll() | Committed():
+            case Poll():
+                _check_times(call.invoked_s, call.ended_s)
+                if call.parts and len(call.parts) != len(call.records):
+                    counted = f"{len(call.parts)} parts of {len(call.records)} records"
+                    raise HistoryFormatError(f"{counted}: note those of each, or none")
+            case Committed():
                 _check_times(call.invoked_s, call.ended_s)
             case Assignment():
                 pass

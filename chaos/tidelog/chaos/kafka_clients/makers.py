@@ -23,6 +23,8 @@ class KafkaPort(Protocol):
 class KafkaClients:
     """See `Clients`; those of aiokafka."""
 
+    may_omit_timestamp = False
+
     def __init__(self, port: KafkaPort) -> None:
         self._port = port
 

@@ -55,14 +55,29 @@ class AioProducer:
         await self._producer.stop()
 
     async def submit(
-        self, topic: str, /, *, value: bytes, partition: int
+        self,
+        topic: str,
+        /,
+        *,
+        value: bytes | None,
+        partition: int,
+        key: bytes | None = None,
+        headers: tuple[tuple[str, bytes | None], ...] = (),
+        timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
         """See `LoadProducer.submit`; waits while the buffer is full, as long as for a delivery."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + self._plan.delivery_timeout_ms / 1000
         while True:
             try:
-                sent = await self._producer.send(topic, value=value, partition=partition)
+                sent = await self._producer.send(
+                    topic,
+                    value=value,
+                    partition=partition,
+                    key=key,
+                    headers=headers,
+                    timestamp_ms=timestamp_ms,
+                )
                 break
             except KafkaError as error:
                 if not failures.is_full(error) or loop.time() > ends_s:
@@ -100,6 +115,7 @@ class AioProducer:
             request_timeout_ms=plan.delivery_timeout_ms,
             metadata_max_age_ms=METADATA_MAX_AGE_MS,
             max_batch_size=plan.batch_size,
+            compression_type=None if plan.compression == "none" else plan.compression,
         )
         producer.client.send = _tapped(producer.client.send, self._on_answer)
         return producer

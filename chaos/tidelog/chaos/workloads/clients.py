@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.chaos.workloads.workload_port import WorkloadPort
@@ -38,7 +38,15 @@ class LoadProducer(Protocol):
         """See `Producer`: what was submitted has ended then."""
 
     async def submit(
-        self, topic: str, /, *, value: bytes, partition: int
+        self,
+        topic: str,
+        /,
+        *,
+        value: bytes | None,
+        partition: int,
+        key: bytes | None = None,
+        headers: tuple[tuple[str, bytes | None], ...] = (),
+        timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
         """See `Producer.submit`."""
 
@@ -72,8 +80,20 @@ class LoadReader(Protocol):
         """See `Consumer.end_offsets`."""
 
 
+@runtime_checkable
+class TellsCodecs(Protocol):
+    """A reader that knows of the batches in which records lie."""
+
+    def codec_of(self, record: Record) -> str:
+        """Codec of the batch of a record that the last `getmany` returned, by Kafka's name."""
+
+
 class Clients(Protocol):
     """Maker of a workload's clients."""
+
+    @property
+    def may_omit_timestamp(self) -> bool:
+        """True if its producers can send a record without a timestamp (-1)."""
 
     def producer(self, plan: ProducerPlan) -> LoadProducer:
         """Make a producer of this plan."""
@@ -84,6 +104,8 @@ class Clients(Protocol):
 
 class GrpcClients:
     """See `Clients`; those of `tidelog.client`."""
+
+    may_omit_timestamp = False
 
     def __init__(self, port: WorkloadPort) -> None:
         self._port = port
@@ -101,6 +123,7 @@ class GrpcClients:
             bootstrap_timeout_ms=5_000,
             batch_size=plan.batch_size,
             max_request_size=plan.max_request_size,
+            compression=plan.compression,
             **self._port.client_ports(plan.name),
         )
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from tidelog.chaos.workloads.member_consumer import ConsumerMaker
 from tidelog.chaos.workloads.plans import MemberPlan
+from tidelog.chaos.workloads.record_parts import name_of, parts_of
 from tidelog.client import ConsumerInterceptor, RebalanceListener, Record, TopicPartition
 from tidelog.client.errors import TidelogError
 from tidelog.history.history import Assignment, Change, Commit, Outcome, Poll
@@ -96,7 +97,8 @@ class GroupMember(RebalanceListener, ConsumerInterceptor[bytes, bytes]):
                 invoked_s=now_s,
                 ended_s=now_s,
                 position=group[0].offset if position is None else position,
-                records=tuple((one.offset, one.value or b"") for one in group),
+                records=tuple((one.offset, name_of(one)) for one in group),
+                parts=tuple(map(parts_of, group)),
                 group=self._plan.group_id,
                 member=metadata.member_id,
                 epoch=metadata.epoch,

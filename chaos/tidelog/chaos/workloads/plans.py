@@ -31,6 +31,8 @@ class TopicPlan:
     """unclean.leader.election.enable: what such elections lose is counted, no more."""
     segment_bytes: int
     index_interval_bytes: int
+    is_append_time: bool = False
+    """message.timestamp.type=LogAppendTime: the broker's clock, whatever its records name."""
 
     def configs(self) -> Mapping[str, str]:
         """Configuration of the topic."""
@@ -42,6 +44,8 @@ class TopicPlan:
         }
         if self.is_flushed:
             configs["flush.messages"] = "1"
+        if self.is_append_time:
+            configs["message.timestamp.type"] = "LogAppendTime"
         if self.is_lossy:
             configs["unclean.leader.election.enable"] = "true"
         return configs
@@ -59,11 +63,13 @@ class ProducerPlan:
     request_timeout_ms: int
     delivery_timeout_ms: int
     value_bytes: int
+    compression: str = "none"
+    """Codec of its batches, by Kafka's name."""
 
     @property
     def batch_size(self) -> int:
         """A record or two: a burst is several batches, and several requests in flight."""
-        return self.value_bytes + 200
+        return self.value_bytes + 300
 
     @property
     def max_request_size(self) -> int:

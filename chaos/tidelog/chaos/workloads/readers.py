@@ -10,8 +10,9 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any, Protocol
 
-from tidelog.chaos.workloads.clients import LoadReader
+from tidelog.chaos.workloads.clients import LoadReader, TellsCodecs
 from tidelog.chaos.workloads.plans import TopicPlan
+from tidelog.chaos.workloads.record_parts import name_of, parts_of
 from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import Record
 from tidelog.client.errors import OffsetOutOfRangeError, TidelogError
@@ -86,14 +87,19 @@ class _Reader:
             invoked_s=invoked_s,
             ended_s=self._port.now_s,
             position=self.positions[partition],
-            records=tuple((one.offset, one.value or b"") for one in group),
+            records=tuple((one.offset, name_of(one)) for one in group),
             is_final=self._is_final,
             is_rewound=partition in self._rewound,
+            parts=tuple(parts_of(one, self._codec_of(one)) for one in group),
         )
         self._rewound.discard(partition)
         self._port.end_poll(poll)
         if group:
             self.positions[partition] = group[-1].offset + 1
+
+    def _codec_of(self, record: Record) -> str:
+        reader = self._consumer
+        return reader.codec_of(record) if isinstance(reader, TellsCodecs) else ""
 
     async def find_place(self) -> None:
         """An offset is out of range: go to the nearest that is not, and write down that we did."""

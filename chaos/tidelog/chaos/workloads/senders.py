@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from tidelog.chaos.workloads.clients import BrokenClientError, Clients, LoadProducer
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.record_parts import PartsDrawer
 from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import RecordMetadata
 from tidelog.client.errors import ClientClosedError, InvalidProducerEpochError, TidelogError
@@ -67,6 +70,12 @@ class Sender:
         self._random = random
         self._sent = 0
         self._is_wanted = True
+        self._parts = PartsDrawer(
+            random.fork("parts"),
+            self._port.client_ports(plan.name)["clock"].wall_ms,
+            codec=plan.compression,
+            may_omit_timestamp=self._clients.may_omit_timestamp and incarnation.plan.is_append_time,
+        )
 
     async def run(self) -> None:
         """Until the topic's incarnation is over."""
@@ -85,13 +94,16 @@ class Sender:
         for _ in range(self._random.randrange(1, self._plan.burst_max + 1)):
             self._sent += 1
             head = f"{name}/{self._sent}/"
-            value = head.encode().ljust(self._plan.value_bytes, b".")
+            value = head.encode().ljust(self._parts.value_bytes(self._plan.value_bytes), b".")
             partition = self._random.randrange(0, self._incarnation.plan.partitions)
             await self._send(producer, name, partition, value)
 
     async def _send(self, producer: LoadProducer, name: str, where: int, value: bytes) -> None:
         invoked_s = self._port.now_s
         number = self._book.next_number()
+        parts = self._parts.draw()
+        is_append_time = self._incarnation.plan.is_append_time
+        promised = replace(parts, timestamp_ms=None) if is_append_time else parts
 
         def sent(
             outcome: Outcome, ended_s: float | None, offset: int | None = None, reason: str = ""
@@ -110,11 +122,19 @@ class Sender:
                 outcome=outcome,
                 offset=offset,
                 reason=reason,
+                parts=promised,
             )
 
         key = self._book.invoke(lambda: sent("unknown", None))
         try:
-            future = await producer.submit(self._plan.topic, value=value, partition=where)
+            future = await producer.submit(
+                self._plan.topic,
+                value=value,
+                partition=where,
+                key=parts.key,
+                headers=parts.headers,
+                timestamp_ms=parts.timestamp_ms,
+            )
         except TidelogError as error:
             outcome: Outcome = "unknown" if error.is_outcome_unknown else "fail"
             self._book.end(key, sent(outcome, self._port.now_s, reason=str(error)))

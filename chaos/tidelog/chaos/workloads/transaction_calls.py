@@ -13,8 +13,10 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from tidelog.chaos.workloads.plans import LEDGER, WriterPlan
+from tidelog.chaos.workloads.record_parts import PartsDrawer
 from tidelog.client import Producer
 from tidelog.client.errors import DeliveryTimeoutError, TidelogError, TransactionAbortedError
+from tidelog.core.chance import SeededRandom
 from tidelog.history.history import ACKS_ALL, Outcome, Send, Transaction
 
 ENDS_MAX = 3
@@ -77,6 +79,7 @@ class TransactionCalls:
         self._producer = producer
         self._book = book
         self._sent = 0
+        self._parts = PartsDrawer(SeededRandom(0).fork(process), None)
         self._open: Transaction | None = None
 
     async def start(self) -> None:
@@ -107,6 +110,7 @@ class TransactionCalls:
     async def send(self, partition: int) -> int:
         """Append a value that is its own, and return its offset. Raises `TidelogError`."""
         self._sent += 1
+        parts = self._parts.draw()
         begun = Send(
             process=self.process,
             number=self._book.next_number(),
@@ -119,10 +123,18 @@ class TransactionCalls:
             invoked_s=self._book.now_s,
             outcome="unknown",
             transaction=None if self._open is None else self._open.number,
+            parts=parts,
         )
         self._book.begin(begun)
         try:
-            sent = await self._producer.send(LEDGER, begun.value, partition=partition)
+            sent = await self._producer.send(
+                LEDGER,
+                begun.value,
+                parts.key,
+                headers=parts.headers,
+                timestamp_ms=parts.timestamp_ms,
+                partition=partition,
+            )
         except TidelogError as error:
             self._book.end(_ended(begun, self._book.now_s, "unknown", why(error)))
             raise

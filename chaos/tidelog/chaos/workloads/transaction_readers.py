@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from tidelog.chaos.workloads.plans import LEDGER
+from tidelog.chaos.workloads.record_parts import name_of, parts_of
 from tidelog.chaos.workloads.transaction_book import TransactionBook
 from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import Consumer, Record
@@ -97,7 +98,8 @@ class LedgerReader:
             invoked_s=invoked_s,
             ended_s=self._book.now_s,
             position=self.positions[partition],
-            records=tuple((one.offset, one.value or b"") for one in records),
+            records=tuple((one.offset, name_of(one)) for one in records),
+            parts=tuple(map(parts_of, records)),
             is_final=self._is_final,
             is_rewound=partition in self._rewound,
             isolation_level=COMMITTED,

@@ -29,6 +29,7 @@ from tidelog.history.checks.group_offsets import (
 )
 from tidelog.history.checks.groups import epochs_back, handed_out_after, two_owners
 from tidelog.history.checks.identities import (
+    altered_records,
     duplicates,
     failed_writes_read,
     inconsistent_offsets,
@@ -62,6 +63,7 @@ CHECKS: dict[str, Check] = {
     "duplicate": duplicates,
     "G1a": failed_writes_read,
     "unwritten": unwritten_reads,
+    "altered-record": altered_records,
     "old-incarnation": old_incarnations_read,
     "poll-skip": poll_skips,
     "nonmonotonic-poll": nonmonotonic_polls,

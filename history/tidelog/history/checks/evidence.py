@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from tidelog.history.checks.group_evidence import GroupEvidence
 from tidelog.history.checks.partition_evidence import Partition, Place
+from tidelog.history.checks.record_parts import difference
 from tidelog.history.checks.transaction_evidence import Transactions
 from tidelog.history.history import History, Poll, Send
 
@@ -87,6 +88,8 @@ class Evidence:
 def _note_poll(partition: Partition, poll: Poll) -> None:
     """Note a poll after every send is noted."""
     partition.polls.append(poll)
+    if poll.parts:
+        _compare_parts(partition, poll)
     read, writers, end = partition.read, partition.writers, poll.next_position
     for offset, value in poll.records:
         known = read.setdefault(offset, value)
@@ -101,3 +104,12 @@ def _note_poll(partition: Partition, poll: Poll) -> None:
             partition.final.setdefault(offset, value)
         if partition.final_end is None or end >= partition.final_end:
             partition.final_end, partition.last_final = end, poll
+
+
+def _compare_parts(partition: Partition, poll: Poll) -> None:
+    """Note records that were read with other parts than they were sent with."""
+    for (offset, value), read in zip(poll.records, poll.parts, strict=True):
+        send = partition.writers.get(value)
+        sent = None if send is None else send.parts
+        if sent is not None and sent != read and (what := difference(sent, read)):
+            partition.altered.append((Place(offset, value, poll), what))

@@ -75,6 +75,18 @@ def unwritten_reads(evidence: Evidence) -> Iterator[Complaint]:
             yield Complaint("unwritten", f"{at} before it was sent", (send, place.call))
 
 
+def altered_records(evidence: Evidence) -> Iterator[Complaint]:
+    """A record is read as it was sent: key, headers, timestamp and codec, where both are noted."""
+    for partition in evidence.partitions.values():
+        first: dict[tuple[int, str], Place] = {}
+        for place, what in partition.altered:
+            first.setdefault((place.offset, what), place)
+        for (offset, what), place in first.items():
+            send = partition.writers[place.value]
+            told = f"{place.value!r} was read at {partition.name}/{offset} altered: {what}"
+            yield Complaint("altered-record", told, (send, place.call))
+
+
 def old_incarnations_read(evidence: Evidence) -> Iterator[Complaint]:
     """A topic that was created again holds nothing of the one before.
 

@@ -56,6 +56,8 @@ class Partition:
     """Transactions that are not surely committed: nobody has to be shown their records."""
     strange: list[Place] = field(default_factory=list)
     """Read, and explained by no write that was sent here before and not refused."""
+    altered: list[tuple[Place, str]] = field(default_factory=list)
+    """Read with other parts than it was sent with, and which they are."""
 
     @property
     def name(self) -> str:

@@ -17,13 +17,15 @@ from tidelog.chaos.workloads.plans import (
     TopicPlan,
     TransactionPlan,
 )
-from tidelog.core.chance import SeededRandom
+from tidelog.core.chance import SeededRandom, one_of
 from tidelog.node.config import NodeConfig
 from tidelog.raft.config import RaftConfig
+from tidelog.records.compression import Codec
 
 SEPARATE_PROBABILITY = 0.2
 """Probability of controllers that hold no partitions."""
 REPLICATION_FACTOR = 3
+APPEND_TIME_PROBABILITY = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,9 @@ def _draw_topics(random: SeededRandom) -> tuple[TopicPlan, ...]:
     if random.random() < 0.7:
         is_flushed = random.random() < 0.7
         least = 2 if random.random() < 0.5 else 1
-        topics.append(plan(SECOND, least=least, is_flushed=is_flushed))
+        second = plan(SECOND, least=least, is_flushed=is_flushed)
+        is_append_time = random.fork("append-time").random() < APPEND_TIME_PROBABILITY
+        topics.append(replace(second, is_append_time=is_append_time))
     if random.random() < 0.5:
         topics.append(plan(LOSSY, least=1, is_flushed=random.random() < 0.2, is_lossy=True))
     if random.random() < 0.5:
@@ -155,6 +159,7 @@ def _draw_producers(
             request_timeout_ms=random.randrange(500, 4000),
             delivery_timeout_ms=random.randrange(5_000, 20_000),
             value_bytes=random.randrange(0, 300),
+            compression=one_of(random.fork(f"codec-{number}"), tuple(Codec)).name.lower(),
         )
         for number, (topic, acks) in enumerate(wanted, start=1)
     )

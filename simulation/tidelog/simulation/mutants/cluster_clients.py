@@ -11,10 +11,12 @@ from tidelog.client.producing import outcomes
 from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.producing.outcomes import Outcomes
 from tidelog.client.producing.sequences import Sequences
-from tidelog.records.batch import BATCHES_PER_PRODUCER_MAX
+from tidelog.records.batch import BATCHES_PER_PRODUCER_MAX, parse_header
+from tidelog.records.records import iter_records, rebuild_batch
 from tidelog.simulation.mutants.mutant import replaces
 
 _give_up = Outcomes._give_up
+_note_failure = outcomes._note_failure
 
 
 @replaces(Outcomes, "_give_up")
@@ -32,6 +34,14 @@ def only_last_error_counts(batch: Any, error: TidelogError) -> None:
     """A refusal makes forget that an attempt before it may have been stored."""
     batch.last_error = error
     batch.is_outcome_unknown = error.is_outcome_unknown
+
+
+@replaces(outcomes, "_note_failure")
+def keys_lost_at_a_retry(batch: Any, error: TidelogError) -> None:
+    """A batch that is sent again has its records without their keys."""
+    _note_failure(batch, error)
+    records = [one._replace(key=None) for one in iter_records(batch.data)]
+    batch.data = rebuild_batch(parse_header(batch.data), records, delete_horizon_ms=None)
 
 
 @replaces(Accumulator, "renumber")

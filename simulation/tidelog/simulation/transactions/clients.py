@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from tidelog.broker.transactions.transaction_key import SEPARATOR
 from tidelog.chaos.node_inside import held_by, log_of
+from tidelog.chaos.workloads.record_parts import PartsDrawer
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.client import TopicPartition
 from tidelog.client.admin import Admin
@@ -18,6 +19,7 @@ from tidelog.client.errors import TidelogError
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
+from tidelog.simulation.engine.clock import WALL_EPOCH_S
 from tidelog.simulation.transactions.appender import Appender
 from tidelog.simulation.transactions.client_process import ClientProcess
 from tidelog.simulation.transactions.coordinator_watch import CoordinatorWatch
@@ -73,7 +75,11 @@ class TransactionClients:
             next_number=workload.next_number,
             now_s=lambda: self.base.now_s,
             count=self.base.count_event,
+            parts=PartsDrawer(self._random.fork("parts"), self._wall_ms),
         )
+
+    def _wall_ms(self) -> int:
+        return WALL_EPOCH_S * 1000 + int(self.base.now_s * 1000)
 
     # See `Guest`
 

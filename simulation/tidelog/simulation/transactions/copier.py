@@ -10,6 +10,7 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import Any
 
+from tidelog.chaos.workloads.record_parts import parts_of
 from tidelog.client import Consumer, Producer, Record, TopicPartition
 from tidelog.client.errors import CommitFailedError
 from tidelog.history.history import Poll
@@ -114,6 +115,7 @@ class Copier(ClientProcess):
                     ended_s=ended_s,
                     position=group[0].offset,
                     records=tuple((one.offset, one.value) for one in group),
+                    parts=tuple(map(parts_of, group)),
                     isolation_level="read_committed",
                     transaction=number,
                 )

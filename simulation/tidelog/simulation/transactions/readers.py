@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from typing import Any
 
+from tidelog.chaos.workloads.record_parts import parts_of
 from tidelog.client import Consumer, TopicPartition
 from tidelog.client.errors import TidelogError
 from tidelog.history.history import Isolation, Poll
@@ -93,6 +94,7 @@ class ListReader:
                 ended_s=self._calls.now_s(),
                 position=self.positions[tp],
                 records=tuple((one.offset, one.value) for one in group),
+                parts=tuple(map(parts_of, group)),
                 is_final=self._is_final,
                 isolation_level=self._level,
                 end=end,

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from tidelog.chaos.workloads.record_parts import PartsDrawer
 from tidelog.client import Producer, TopicPartition
 from tidelog.client.errors import (
     DeliveryTimeoutError,
@@ -32,6 +33,7 @@ class TransactionCalls:
         next_number: Callable[[], int],
         now_s: Callable[[], float],
         count: Callable[[str], None],
+        parts: PartsDrawer,
     ) -> None:
         self.next_number = next_number
         self.now_s = now_s
@@ -39,6 +41,7 @@ class TransactionCalls:
         self.acknowledged = 0
         self._history = history
         self._values = 0
+        self._parts = parts
 
     def add(self, call: Poll | Commit) -> None:
         """Write down a call that has ended, or one that ends in place."""
@@ -74,6 +77,7 @@ class TransactionCalls:
         value: bytes,
     ) -> None:
         """Have a record sent in it; its acknowledgement is written down when it comes."""
+        parts = self._parts.draw()
         send = Send(
             process=process,
             number=self.next_number(),
@@ -86,9 +90,17 @@ class TransactionCalls:
             invoked_s=self.now_s(),
             outcome="unknown",
             transaction=call.number,
+            parts=parts,
         )
         self._history.add(send)
-        future = await producer.submit(to.topic, value=value, partition=to.partition)
+        future = await producer.submit(
+            to.topic,
+            value=value,
+            key=parts.key,
+            headers=parts.headers,
+            timestamp_ms=parts.timestamp_ms,
+            partition=to.partition,
+        )
         future.add_done_callback(lambda done: self._end_send(send, done))
 
     def _end_send(self, send: Send, done: asyncio.Future[Any]) -> None:

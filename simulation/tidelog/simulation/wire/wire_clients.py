@@ -27,6 +27,8 @@ def listeners(name: str) -> tuple[Listener, ...]:
 class WireClients:
     """See `Clients`."""
 
+    may_omit_timestamp = True
+
     def __init__(
         self, simulation: ClusterSimulation, random: SeededRandom, *, has_limits: bool
     ) -> None:
@@ -41,8 +43,8 @@ class WireClients:
     def producer(self, plan: ProducerPlan) -> WireProducer:
         """See `Clients.producer`."""
         is_lossy = self._simulation.config.plan(plan.topic).is_lossy
-        client, random = self._client(plan.name, plan.topic)
-        return WireProducer(client, plan, random, is_lossy=is_lossy)
+        client, _ = self._client(plan.name, plan.topic)
+        return WireProducer(client, plan, is_lossy=is_lossy)
 
     def reader(self, name: str, topic: TopicPlan) -> WireReader:
         """See `Clients.reader`."""

@@ -16,7 +16,6 @@ from typing import NamedTuple, Self
 from tidelog.chaos.workloads.plans import ProducerPlan
 from tidelog.client import RecordMetadata
 from tidelog.client.errors import ClientClosedError, DeliveryTimeoutError
-from tidelog.core.chance import SeededRandom, one_of
 from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.kafka.messages.init_producer_id_request import InitProducerIdRequest
 from tidelog.kafka.messages.init_producer_id_response import InitProducerIdResponse
@@ -27,7 +26,7 @@ from tidelog.kafka.messages.produce_request import (
 )
 from tidelog.kafka.messages.produce_response import PartitionProduceResponse, ProduceResponse
 from tidelog.records.compression import Codec
-from tidelog.records.records import BatchBuilder
+from tidelog.records.records import NO_TIMESTAMP, BatchBuilder
 from tidelog.simulation.wire.answers import MAY_BE_STORED, OUT_OF_ORDER, RETRIED, name
 from tidelog.simulation.wire.cluster_map import Leader
 from tidelog.simulation.wire.link import Link
@@ -43,7 +42,10 @@ UNEXPECTED = "unexpected-error"
 
 
 class _Item(NamedTuple):
-    value: bytes
+    value: bytes | None
+    key: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp_ms: int
     future: asyncio.Future[RecordMetadata]
 
 
@@ -55,14 +57,12 @@ class _Sent(NamedTuple):
 class WireProducer:
     """See `LoadProducer`."""
 
-    def __init__(
-        self, client: WireClient, plan: ProducerPlan, random: SeededRandom, *, is_lossy: bool
-    ) -> None:
+    def __init__(self, client: WireClient, plan: ProducerPlan, *, is_lossy: bool) -> None:
         self._client = client
         self._checks = client.checks
         self._plan = plan
         self._is_lossy = is_lossy
-        self._codec = one_of(random, tuple(Codec))
+        self._codec = Codec[plan.compression.upper()]
         self._queues: defaultdict[int, PartitionQueue[_Item]] = defaultdict(PartitionQueue)
         self._not_before_s: dict[int, float] = {}
         """By partition: when it may be tried again."""
@@ -96,14 +96,24 @@ class WireProducer:
         self._client.close()
 
     async def submit(
-        self, topic: str, /, *, value: bytes, partition: int
+        self,
+        topic: str,
+        /,
+        *,
+        value: bytes | None,
+        partition: int,
+        key: bytes | None = None,
+        headers: tuple[tuple[str, bytes | None], ...] = (),
+        timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
         """Take a record. Raises `ClientClosedError` when its numbers are broken."""
         del topic
         if self._broken:
             raise ClientClosedError(self._broken)
         future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
-        self._queues[partition].waiting.append((_Item(value, future), self._now_s))
+        at_ms = NO_TIMESTAMP if timestamp_ms is None else timestamp_ms
+        item = _Item(value, key, headers, at_ms, future)
+        self._queues[partition].waiting.append((item, self._now_s))
         self._wake.set()
         return future
 
@@ -249,8 +259,12 @@ class WireProducer:
         """The same bytes at each attempt."""
         builder = BatchBuilder(compression=self._codec)
         for item in batch.items:
-            at_ms = 1 + int(batch.created_s * 1000)
-            builder.append(timestamp_ms=at_ms, key=None, value=item.value)
+            builder.append(
+                timestamp_ms=item.timestamp_ms,
+                key=item.key,
+                value=item.value,
+                headers=item.headers,
+            )
         if not self._is_idempotent:
             return builder.build()
         return builder.build(

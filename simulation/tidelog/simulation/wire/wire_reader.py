@@ -37,6 +37,7 @@ from tidelog.kafka.messages.offset_for_leader_epoch_request import (
 )
 from tidelog.kafka.messages.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
 from tidelog.records.batch import iter_batches
+from tidelog.records.compression import Codec
 from tidelog.records.records import iter_records
 from tidelog.simulation.wire.answers import RETRIED, name
 from tidelog.simulation.wire.cluster_map import Leader
@@ -101,6 +102,8 @@ class WireReader:
         self._fetching: dict[int, asyncio.Task[_Fetched | None]] = {}
         """By node: the fetch that it has not answered, or whose answer nobody took."""
         self._fetched_now: set[int] = set()  # only asked
+        self._codecs: dict[tuple[int, int], str] = {}
+        """By partition and offset, of what the last `getmany` returned."""
         client.timeout_s = TIMEOUT_S
 
     async def __aenter__(self) -> Self:
@@ -135,6 +138,7 @@ class WireReader:
     async def getmany(self, *, timeout_ms: int, max_records: int) -> Sequence[Record]:
         """Fetch once from each leader. Raises `OffsetOutOfRangeError`; others are tried again."""
         del max_records  # a fetch of a few thousand bytes has fewer
+        self._codecs.clear()
         await self._begin_fetches(timeout_ms)
         if not self._fetching:
             await asyncio.sleep(BACKOFF_S)
@@ -143,6 +147,10 @@ class WireReader:
         done = [node_id for node_id, task in self._fetching.items() if task.done()]
         fetched = [self._fetching.pop(node_id).result() for node_id in done]
         return await self._take([one for one in fetched if one is not None])
+
+    def codec_of(self, record: Record) -> str:
+        """See `TellsCodecs`."""
+        return self._codecs[record.partition, record.offset]
 
     async def _begin_fetches(self, wait_ms: int) -> None:
         """Have a fetch at each leader: one that waits there does not hold the others up."""
@@ -346,11 +354,11 @@ class WireReader:
                     self._checks.report(
                         "fenced-fetch", f"{address} served {what} at {leader.epoch}"
                     )
-                records += [
-                    Record(self._client.topic, part.partition_index, *record)
-                    for record in iter_records(bytes(batch))
-                    if record.offset >= position.offset
-                ]
+                codec = Codec(header.codec_id).name.lower()
+                for record in iter_records(bytes(batch)):
+                    if record.offset >= position.offset:
+                        self._codecs[part.partition_index, record.offset] = codec
+                        records.append(Record(self._client.topic, part.partition_index, *record))
                 position.last_epoch = epoch
                 position.offset = max(position.offset, header.next_offset)
         except CorruptMessageError as error:
