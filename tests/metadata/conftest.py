@@ -186,6 +186,7 @@ class World:
         replication_factor: int = 3,
         configs: dict[str, str] | None = None,
         validate_only: bool = False,
+        internal: bool = False,
     ) -> CreateTopicsResponse.Topic:
         topic = NewTopic(
             name=name,
@@ -193,7 +194,10 @@ class World:
             replication_factor=replication_factor,
             configs=configs or {},
         )
-        reply = self.do(CreateTopicsRequest(topics=[topic], validate_only=validate_only))
+        request = CreateTopicsRequest(
+            topics=[topic], validate_only=validate_only, internal_topic=internal
+        )
+        reply = self.do(request)
         assert isinstance(reply, CreateTopicsResponse)
         return reply.topics[0]
 

@@ -44,10 +44,11 @@ from tidelog.core.background import CLOSE_MS_MAX, Background, wait_for_tasks
 from tidelog.core.errors import StorageError
 from tidelog.core.journal import Event
 from tidelog.core.logs import get_logger
-from tidelog.log.config import LogConfig, log_config
+from tidelog.log.config import LogConfig
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import Damage
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
+from tidelog.metadata.topic_rules import effective_config
 from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.unread_responses import UnreadResponses
@@ -341,7 +342,7 @@ class ReplicaManager:
             if partition is not None:
                 self._remove(partition, LeadershipEnd.DEPOSED)
             return
-        config = log_config(topic.configs, image.cluster_configs)
+        config = effective_config(topic, image)
         if partition is None:
             partition = self._partitions.held[key] = self._new_partition(topic, state.partition)
             self._live(partition.name, partial(self._open, partition, config))
@@ -487,7 +488,7 @@ class ReplicaManager:
         is_held = self._partitions.held.get(key) is partition
         if topic is None or state is None or not is_held or not partition.has_only_no_space:
             return  # it was deleted, or has failed with another error meanwhile
-        config = log_config(topic.configs, image.cluster_configs)
+        config = effective_config(topic, image)
         reopened = self._partitions.held[key] = self._new_partition(
             topic, partition.partition, served_epoch=partition.replica.served_epoch
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tidelog.log.internal_configs import follows
+
 if TYPE_CHECKING:
     from tidelog.client.admin import Admin
     from tidelog.client.admin.descriptions import PartitionDescription, TopicDescription
@@ -28,6 +30,10 @@ def is_under_min_isr(partition: PartitionDescription, min_isr: int) -> bool:
 
 
 async def min_isr_of(admin: Admin, topics: Iterable[TopicDescription]) -> dict[str, int]:
-    """The effective min.insync.replicas by topic: the topic's own, or the cluster's."""
-    of_cluster = (await admin.describe_configs(None))[MIN_ISR].value
-    return {topic.name: int(topic.configs.get(MIN_ISR, of_cluster)) for topic in topics}
+    """The effective min.insync.replicas by topic: its own, or the cluster's that reaches it."""
+    of_cluster = (await admin.describe_configs(None))[MIN_ISR]
+
+    def below(topic: TopicDescription) -> str:
+        return of_cluster.value if follows(topic.name, MIN_ISR) else of_cluster.default
+
+    return {topic.name: int(topic.configs.get(MIN_ISR, below(topic))) for topic in topics}

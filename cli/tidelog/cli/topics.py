@@ -185,7 +185,12 @@ def delete_records(
 
 
 @topics.command()
-@click.option("--topic", "names", multiple=True, help="May be repeated. Default: all.")
+@click.option(
+    "--topic",
+    "names",
+    multiple=True,
+    help="May be repeated. Default: all; --unclean leaves internal ones out.",
+)
 @click.option(
     "--unclean",
     is_flag=True,

@@ -34,6 +34,8 @@ class ValueType:
     parse: Callable[[str], Value | None]
     toml: tuple[type, ...] = (str,)
     """Types of a TOML value that `read` takes."""
+    extremes: tuple[str, ...] = ()
+    """Texts at the edges of what is legal, each word of those that have words."""
 
     def read(self, value: object) -> Value | None:
         """Read a TOML value as `parse` reads its text; None when the type or the rule is broken."""
@@ -49,7 +51,8 @@ def whole_number(minimum: int, maximum: int = MAX_I64) -> ValueType:
         return value if value is not None and minimum <= value <= maximum else None
 
     name = "INT" if maximum <= MAX_I32 else "LONG"
-    return ValueType(name, f"a whole number from {minimum} to {maximum}", parse, (int,))
+    rule = f"a whole number from {minimum} to {maximum}"
+    return ValueType(name, rule, parse, (int,), (str(minimum), str(maximum)))
 
 
 def ratio() -> ValueType:
@@ -59,12 +62,13 @@ def ratio() -> ValueType:
         value = float(text) if _DECIMAL.fullmatch(text) else None
         return value if value is not None and value <= 1 else None
 
-    return ValueType("DOUBLE", "a decimal number from 0 to 1", parse, (int, float))
+    return ValueType("DOUBLE", "a decimal number from 0 to 1", parse, (int, float), ("0", "1"))
 
 
 def boolean() -> ValueType:
     """Boolean, `true` or `false`."""
-    return ValueType("BOOLEAN", "true or false", {"true": True, "false": False}.get, (bool,))
+    words = {"true": True, "false": False}
+    return ValueType("BOOLEAN", "true or false", words.get, (bool,), tuple(words))
 
 
 def text(minimum: int, maximum: int) -> ValueType:
@@ -73,12 +77,14 @@ def text(minimum: int, maximum: int) -> ValueType:
     def parse(text: str) -> str | None:
         return text if minimum <= len(text) <= maximum and text.isprintable() else None
 
-    return ValueType("STRING", f"{minimum} to {maximum} printable characters", parse)
+    rule, extremes = f"{minimum} to {maximum} printable characters", ("x" * minimum, "x" * maximum)
+    return ValueType("STRING", rule, parse, extremes=extremes)
 
 
 def one_of(*words: str) -> ValueType:
     """Exactly one of `words`."""
-    return ValueType("STRING", f"one of {', '.join(words)}", {word: word for word in words}.get)
+    found = {word: word for word in words}
+    return ValueType("STRING", f"one of {', '.join(words)}", found.get, extremes=words)
 
 
 def list_of(*words: str) -> ValueType:
@@ -89,7 +95,7 @@ def list_of(*words: str) -> ValueType:
         return parts if set(parts) <= set(words) and len(set(parts)) == len(parts) else None
 
     rule = f"a comma-separated list of {', '.join(words)}"
-    return ValueType("LIST", rule, parse, (str, list))
+    return ValueType("LIST", rule, parse, (str, list), (*words, ",".join(words)))
 
 
 def voters() -> ValueType:

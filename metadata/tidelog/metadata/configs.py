@@ -1,8 +1,9 @@
 """Configs of topics and of the cluster: the records of a change, and the source of each value.
 
-A topic's own value goes before the cluster's, and that before the built-in default. The configs in
-effect after a change are checked for every topic it touches: no image ever holds configs that a
-broker cannot work with. Keys and their possible values are declared in `tidelog.log.config`.
+A topic's own value goes before the cluster's, and that before the built-in default; internal topics
+follow few of the cluster's (`tidelog.log.internal_configs`). The configs in effect after a change
+are checked for every topic it touches: no image ever holds configs that a broker cannot work with.
+Keys and their possible values are declared in `tidelog.log.config`.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -19,6 +20,7 @@ from tidelog.core.errors import (
     UnknownTopicOrPartitionError,
 )
 from tidelog.log.config import TOPIC_CONFIGS, log_config, topic_config
+from tidelog.log.internal_configs import defaults_of, follows
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
@@ -89,23 +91,29 @@ def describe_configs(
         try:
             own = _set_on(resource, image)
             of_topic = own if resource.type == admin_pb2.TOPIC else {}
-            result.configs.extend(effective_configs(of_topic, image.cluster_configs))
+            found = effective_configs(resource.name, of_topic, image.cluster_configs)
+            result.configs.extend(found)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return response
 
 
 def effective_configs(
-    own: Mapping[str, str], defaults: Mapping[str, str]
+    topic: str, own: Mapping[str, str], cluster_configs: Mapping[str, str]
 ) -> Iterator[DescribeConfigsResponse.Config]:
-    """Every config of a topic that has its `own` ones, with source, in documentation order."""
+    """Every config of a topic that has its `own` ones, with source, in documentation order.
+
+    A topic without a name: the cluster's defaults themselves.
+    """
+    defaults = defaults_of(topic, cluster_configs)
     for name, key in TOPIC_CONFIGS.items():
         if name in own:
             value, source = own[name], DescribeConfigsResponse.DYNAMIC_TOPIC_CONFIG
-        elif name in defaults:
+        elif name in cluster_configs and follows(topic, name):
             value, source = defaults[name], DescribeConfigsResponse.DYNAMIC_DEFAULT_BROKER_CONFIG
         else:
-            value, source = key.default_text, DescribeConfigsResponse.DEFAULT_CONFIG
+            value = defaults.get(name, key.default_text)
+            source = DescribeConfigsResponse.DEFAULT_CONFIG
         yield DescribeConfigsResponse.Config(
             name=name,
             value=value,
@@ -138,20 +146,25 @@ def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
     return image.cluster_configs
 
 
+def _defaults_below(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
+    """Return the cluster's defaults that are in effect where the resource says nothing."""
+    return defaults_of(resource.name, image.cluster_configs)
+
+
 def _alter(
     resource: AlterConfigsRequest.Resource, image: MetadataImage, config: ControllerConfig
 ) -> list[MetadataRecord]:
-    before = _set_on(resource, image)
+    before, defaults = _set_on(resource, image), _defaults_below(resource, image)
     _check_changes(resource.changes, config)
     after = {} if resource.replaces else dict(before)
     for change in resource.changes:
-        value = _changed(change, before, image.cluster_configs)
+        value = _changed(change, before, defaults)
         if value is not None:
             after[change.key] = value
         else:
             after.pop(change.key, None)
     if resource.type == admin_pb2.TOPIC:
-        log_config(after, image.cluster_configs)
+        log_config(after, defaults)
     else:
         _check_defaults(after, image)
     return [
@@ -210,7 +223,7 @@ def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
     log_config(defaults)
     for topic in image.topics.values():
         try:
-            log_config(topic.configs, defaults)
+            log_config(topic.configs, defaults_of(topic.name, defaults))
         except KafkaError as error:
             message = f"topic {topic.name} would have {error.message}"
             raise InvalidConfigError(message) from error

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from tidelog.core.errors import (
     ElectionNotNeededError,
     EligibleLeadersNotAvailableError,
+    InvalidRequestError,
     KafkaError,
     PreferredLeaderNotAvailableError,
     UnknownTopicOrPartitionError,
 )
+from tidelog.core.internal_topics import INTERNAL_TOPICS
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Checked, Decision, Shows, wire_error
 from tidelog.metadata.election import State, next_state, present_state, record_change
@@ -40,7 +42,11 @@ class RebalanceLeaders:
 def elect_leaders(
     request: ElectLeadersRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[ElectLeadersResponse]:
-    """Decide on each named partition, in the order asked; on all: answer those that needed it."""
+    """Decide on each named partition, in the order asked; on all: answer those that needed it.
+
+    An unclean election of all leaves internal topics out, each told as an error: what coordinators
+    lose tears transactions and turns back groups, so that an operator has to name them.
+    """
     records: list[MetadataRecord] = []
     response = ElectLeadersResponse()
     is_unclean = request.election_type == admin_pb2.UNCLEAN
@@ -54,6 +60,8 @@ def elect_leaders(
                     raise UnknownTopicOrPartitionError(
                         f"there is no partition {number} of a topic {name[:260]!r}",
                     )
+                if is_unclean and not request.topics:
+                    _check_may_lose(topic, partition)
                 leader_id, its_records = _elect(topic, partition, image, is_unclean=is_unclean)
                 result.leader_id = leader_id
                 records += its_records
@@ -139,6 +147,15 @@ def _elect(
         )
     cause = "an unclean election was asked for"
     return state.leader_id, list(record_change(topic, partition, state, cause=cause))
+
+
+def _check_may_lose(topic: TopicImage, partition: PartitionImage) -> None:
+    """Raise INVALID_REQUEST for a leaderless partition of an internal topic that nobody named."""
+    if topic.name in INTERNAL_TOPICS and partition.leader_id is None:
+        raise InvalidRequestError(
+            f"{topic.name} is an internal topic, of which an unclean election may lose commits of "
+            "transactions and offsets: name it to have that nevertheless"
+        )
 
 
 def _elect_preferred(partition: PartitionImage, image: MetadataImage) -> State | None:

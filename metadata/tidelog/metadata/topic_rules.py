@@ -1,4 +1,4 @@
-"""The rules of a topic's configs about its leaders and about committed records."""
+"""A topic's configs in effect, and their rules about its leaders and committed records."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from tidelog.core.config_types import Value
-from tidelog.log.config import TOPIC_CONFIGS
+from tidelog.log.config import TOPIC_CONFIGS, LogConfig, log_config
+from tidelog.log.internal_configs import defaults_of
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
@@ -31,10 +32,11 @@ class TopicRules:
 
 
 def topic_rules(topic: TopicImage, image: MetadataImage) -> TopicRules:
-    """Its own configs go before the cluster's, and those before the defaults."""
+    """Its own configs go before the cluster's that reach it, and those before the defaults."""
+    defaults = defaults_of(topic.name, image.cluster_configs)
 
     def value(name: str) -> Value | None:
-        text = topic.configs.get(name, image.cluster_configs.get(name))
+        text = topic.configs.get(name, defaults.get(name))
         config = TOPIC_CONFIGS[name]
         return config.default if text is None else config.parse(text)
 
@@ -43,3 +45,8 @@ def topic_rules(topic: TopicImage, image: MetadataImage) -> TopicRules:
         is_unclean_allowed=value(UNCLEAN_LEADER_ELECTION_ENABLE) is True,
         is_every_record_flushed=value(FLUSH_MESSAGES) == 1,
     )
+
+
+def effective_config(topic: TopicImage, image: MetadataImage) -> LogConfig:
+    """Settings of the topic's logs: its own, over the cluster's defaults that reach it."""
+    return log_config(topic.configs, defaults_of(topic.name, image.cluster_configs))

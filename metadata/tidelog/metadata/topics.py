@@ -22,6 +22,7 @@ from tidelog.core.errors import (
 )
 from tidelog.core.internal_topics import check_not_internal
 from tidelog.log.config import log_config
+from tidelog.log.internal_configs import defaults_of
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
@@ -195,7 +196,7 @@ class _Creation:
         """Plan a topic. Raises the `TidelogError` that says why it cannot be created."""
         self._check_name(topic.name)
         planned = self._check_topic(topic)
-        log_config(topic.configs, self._image.cluster_configs)
+        log_config(topic.configs, defaults_of(topic.name, self._image.cluster_configs))
         self._begun.add(topic.name)
         if _may_collide(topic.name):
             self._collisions[_collision_key(topic.name)] = topic.name

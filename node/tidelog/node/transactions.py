@@ -21,6 +21,7 @@ from tidelog.core.errors import CoordinatorNotAvailableError, TidelogError
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
 from tidelog.core.journal import Event
 from tidelog.core.wire_errors import raise_for
+from tidelog.log.internal_configs import internal_configs
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.config import NodeConfig
@@ -142,10 +143,8 @@ def new_transactions_topic(config: TransactionConfig) -> NewTopic:
         name=TRANSACTIONS_TOPIC,
         partitions=config.transaction_state_log_num_partitions,
         replication_factor=factor,
-        configs={
-            "cleanup.policy": "compact",
-            "compression.type": "producer",
-            "segment.bytes": f"{config.transaction_state_log_segment_bytes}",
-            "min.insync.replicas": f"{min(config.transaction_state_log_min_isr, factor)}",
-        },
+        configs=internal_configs(
+            segment_bytes=config.transaction_state_log_segment_bytes,
+            min_isr=min(config.transaction_state_log_min_isr, factor),
+        ),
     )

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from tidelog.log.config import log_config
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.topic_rules import effective_config
 
 
 def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool) -> bool:
@@ -27,9 +27,9 @@ def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool)
 
 def is_lossy(topic: TopicImage, image: MetadataImage) -> bool:
     """True if it allows unclean elections."""
-    return log_config(topic.configs, image.cluster_configs).unclean_leader_election_enable
+    return effective_config(topic, image).unclean_leader_election_enable
 
 
 def is_compacted(topic: TopicImage, image: MetadataImage) -> bool:
     """True if records make way for newer ones of their keys."""
-    return log_config(topic.configs, image.cluster_configs).is_compacted
+    return effective_config(topic, image).is_compacted

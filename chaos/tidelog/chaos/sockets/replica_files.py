@@ -21,10 +21,11 @@ from tidelog.core.errors import CorruptMessageError, KafkaError, StorageError
 from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.history.history import ACKS_ALL, History
 from tidelog.log.checkpoints import CHECKPOINT_FILE, Checkpoint, decode_checkpoint
-from tidelog.log.config import LogConfig, log_config
+from tidelog.log.config import LogConfig
 from tidelog.log.file_names import INDEX, TIME_INDEX
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.topic_rules import effective_config
 from tidelog.node.start_record import life_after
 from tidelog.records.records import iter_records
 
@@ -82,7 +83,7 @@ class ReplicaFiles:
         """
         acknowledged = _group_acknowledged(history)
         for topic, state in image.partitions():
-            config = log_config(topic.configs, image.cluster_configs)
+            config = effective_config(topic, image)
             partition = _Partition(topic, state, config)
             if config.unclean_leader_election_enable:  # What was committed may be gone.
                 await self._compare(partition, high_watermark=0, expected={})

@@ -358,9 +358,9 @@ class Admin(GroupMethods, ReplicaMethods, TransactionMethods):
         """Let the preferred replicas of these topics lead (none named: of all), where in sync.
 
         With `unclean`, partitions without a leader get any live replica: committed records that it
-        lacks are lost. By partition, None or why none was elected: ElectionNotNeededError,
-        PreferredLeaderNotAvailableError, EligibleLeadersNotAvailableError,
-        UnknownTopicOrPartitionError.
+        lacks are lost; internal topics are refused where none are named. By partition, None or
+        why none was elected: ElectionNotNeededError, PreferredLeaderNotAvailableError,
+        EligibleLeadersNotAvailableError, UnknownTopicOrPartitionError, InvalidRequestError.
         """
         request = admin_pb2.ElectLeadersRequest(
             election_type=admin_pb2.UNCLEAN if unclean else admin_pb2.PREFERRED,

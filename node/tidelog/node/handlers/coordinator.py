@@ -23,6 +23,7 @@ from tidelog.core.errors import (
 from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import to_wire
+from tidelog.log.internal_configs import internal_configs
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.node.handlers import group_codec as codec
@@ -342,10 +343,7 @@ def new_offsets_topic(config: GroupConfig) -> NewTopic:
         name=OFFSETS_TOPIC,
         partitions=config.offsets_topic_num_partitions,
         replication_factor=factor,
-        configs={
-            "cleanup.policy": "compact",
-            "compression.type": "producer",
-            "segment.bytes": f"{config.offsets_topic_segment_bytes}",
-            "min.insync.replicas": "2" if factor > 2 else "1",
-        },
+        configs=internal_configs(
+            segment_bytes=config.offsets_topic_segment_bytes, min_isr=2 if factor > 2 else 1
+        ),
     )

@@ -40,6 +40,7 @@ from tidelog.kafka.messages.list_config_resources_response import (
     ConfigResource,
     ListConfigResourcesResponse,
 )
+from tidelog.log.internal_configs import follows
 from tidelog.metadata import configs
 from tidelog.metadata.image import MetadataImage
 from tidelog.node.kafka_apis.admin_broker_configs import STATIC_BROKER_CONFIG, own_configs
@@ -127,7 +128,7 @@ class DescribeConfigsHandler:
         (result,) = answer.resources
         if result.error.code != common_pb2.NONE:
             return _failed(resource, refusal(result.error))
-        return _found(resource, (_config(one, image) for one in result.configs))
+        return _found(resource, (_config(one, image, name) for one in result.configs))
 
     def _own(self, image: MetadataImage) -> Iterator[DescribeConfigsResourceResult]:
         """The node's configs, and the defaults of topics that are set on the cluster."""
@@ -147,7 +148,7 @@ class DescribeConfigsHandler:
                 config_type=TYPE_NUMBERS[own.type],
                 documentation=own.doc,
             )
-        for config in configs.effective_configs({}, image.cluster_configs):
+        for config in configs.effective_configs("", {}, image.cluster_configs):
             if config.source == _Described.DYNAMIC_DEFAULT_BROKER_CONFIG:
                 yield _config(config, image)
 
@@ -320,11 +321,13 @@ def _read_only(kind: int, name: str) -> Refusal:
     return invalid(f"resources of the type {kind} have no configs here")
 
 
-def _config(config: _Described.Config, image: MetadataImage) -> DescribeConfigsResourceResult:
+def _config(
+    config: _Described.Config, image: MetadataImage, topic: str = ""
+) -> DescribeConfigsResourceResult:
     name, synonyms = config.name, []
     if config.source == _Described.DYNAMIC_TOPIC_CONFIG:
         synonyms.append(DescribeConfigsSynonym(name, config.value, config.source))
-    if name in image.cluster_configs:
+    if name in image.cluster_configs and follows(topic, name):
         source = _Described.DYNAMIC_DEFAULT_BROKER_CONFIG
         synonyms.append(DescribeConfigsSynonym(name, image.cluster_configs[name], source))
     synonyms.append(DescribeConfigsSynonym(name, config.default_value, _Described.DEFAULT_CONFIG))

@@ -93,7 +93,7 @@ class CreateTopicsHandler:
             results[name].topic_id = one.topic_id or NO_UUID
             results[name].num_partitions = one.partitions
             results[name].replication_factor = one.replication_factor
-            results[name].configs = list(_configs(configs[name], defaults))
+            results[name].configs = list(_configs(name, configs[name], defaults))
         return {error.code for error in errors.values()}
 
 
@@ -238,9 +238,9 @@ def _not_created(name: str, fault: Refusal) -> CreatableTopicResult:
 
 
 def _configs(
-    own: Mapping[str, str], defaults: Mapping[str, str]
+    topic: str, own: Mapping[str, str], defaults: Mapping[str, str]
 ) -> Iterator[CreatableTopicConfigs]:
-    for config in effective_configs(own, defaults):
+    for config in effective_configs(topic, own, defaults):
         yield CreatableTopicConfigs(
             name=config.name, value=config.value, config_source=config.source
         )
