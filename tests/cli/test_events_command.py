@@ -231,6 +231,8 @@ def test_events_are_chosen_by_topic_partition_node_kind_and_age(
     assert [one["kind"] for one in run("--json", "--since", "30s").lines] == ["refusal"]
     assert run("--since", "soon").code == 2
     assert run("--kind", "gossip").code == 2
+    for kind in Kind:
+        assert run("--kind", kind.value).code == 0, "whatever a node may report can be asked for"
 
 
 def test_more_than_a_page_is_asked_for_page_by_page(cluster: Journals, run: Run) -> None:

@@ -219,7 +219,7 @@ def test_compressed_batches_are_found_among_others() -> None:
 def test_without_a_producer_id_epoch_and_sequence_have_no_meaning(fields: dict[str, int]) -> None:
     batch = made(alike, 2)
     odd = sealed(batch, batch[HEADER_BYTES:], **fields)
-    for header, data in validate_produced(odd * 2, config=PLAIN, now_ms=2 * NOW_MS):
+    for _, data in validate_produced(odd * 2, config=PLAIN, now_ms=2 * NOW_MS):
         assert data == odd, "as it came, as Kafka stores it"
     states = ProducerStates()
     assert states.check(header) is None

@@ -101,6 +101,17 @@ def test_without_ports_of_kafka_a_node_has_the_one_listener_it_always_had(tmp_pa
     assert [one.config.listeners[0].name for one in plans] == ["PLAINTEXT"] * 3
 
 
+def test_free_grpc_ports_bring_free_ports_of_every_listener(tmp_path: Path) -> None:
+    (tmp_path / "free").mkdir()
+    plans = plan.load_or_create(tmp_path / "free", ports=[0], http_ports=None)
+    (tmp_path / "given").mkdir()
+    given = plan.load_or_create(tmp_path / "given", ports=[0], http_ports=[7001, 7002, 7003])
+
+    assert not {one.config.http_port for one in plans} & set(plan.HTTP_PORTS)
+    assert not {f"127.0.0.1:{port}" for port in plan.KAFKA_PORTS} & set(_kafka(plans))
+    assert [one.config.http_port for one in given] == [7001, 7002, 7003]
+
+
 def test_a_folder_keeps_its_ports_of_kafka(tmp_path: Path) -> None:
     def load(folder: str, kafka_ports: list[int] | None) -> list[str | None]:
         plans = plan.load_or_create(

@@ -28,6 +28,7 @@ from tidelog.core.system import SystemDisk
 from tidelog.node.data_directory import format_or_check
 from tidelog.node.local_cluster import process as cluster_process
 from tidelog.node.local_cluster.plan import (
+    HTTP_PORTS,
     KAFKA_PORTS,
     NO_PORTS,
     NODES,
@@ -106,7 +107,8 @@ cluster.add_command(health)
 @click.option(
     "--http-ports",
     type=Ports(),
-    help="Metrics and health ports of a new cluster, one per node; 0: any free ones.",
+    help="Metrics and health ports of a new cluster, one per node; 0: any free ones. Default:"
+    f" {HTTP_PORTS[0]} and so on; with --ports 0 any free ones.",
 )
 @click.option(
     "--kafka-ports",

@@ -16,13 +16,8 @@ from tidelog.cli.bootstrap import bootstrap_option
 from tidelog.cli.connection import API_TIMEOUT_MS, json_lines_option, run
 from tidelog.cli.units import parse_duration_ms
 from tidelog.client.admin import Admin
-from tidelog.client.admin.events import (
-    METADATA_KINDS,
-    NODE_KINDS,
-    ClusterEvent,
-    EventFilter,
-    same_event,
-)
+from tidelog.client.admin.events import ClusterEvent, EventFilter, same_event
+from tidelog.core.journal import NODE_KINDS, Kind
 
 _FOLLOW_INTERVAL_S = 0.5
 _PRINTED_MAX = 10_000
@@ -53,7 +48,7 @@ def _span_ms(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 @click.option(
     "--kind",
     "kinds",
-    type=click.Choice(sorted(METADATA_KINDS | NODE_KINDS)),
+    type=click.Choice(sorted(kind.value for kind in Kind)),
     multiple=True,
     help="Only events of this kind; may be repeated.",
 )

@@ -11,7 +11,7 @@ CAUSE_CHARACTERS_MAX = 400
 
 
 class Kind(StrEnum):
-    """Kind of an event; those up to `TOPIC` are derived from metadata, the same on every node."""
+    """Kind of an event: one of `METADATA_KINDS` or of `NODE_KINDS`."""
 
     LEADER = "leader"
     ISR = "isr"
@@ -36,6 +36,24 @@ class Kind(StrEnum):
     """A consumer group, or this node as a coordinator of groups, changed."""
     TRANSACTION = "transaction"
     """A transaction was aborted by another than its producer, or a producer was fenced."""
+
+
+METADATA_KINDS = frozenset(
+    {
+        Kind.LEADER,
+        Kind.ISR,
+        Kind.ELR,
+        Kind.DAMAGED,
+        Kind.OFFLINE,
+        Kind.FENCING,
+        Kind.REGISTRATION,
+        Kind.CONTROLLER,
+        Kind.TOPIC,
+    }
+)
+"""Kinds derived from metadata, the same on every node."""
+NODE_KINDS = frozenset(Kind) - METADATA_KINDS
+"""Kinds that one node reports of itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidelog.client.errors import TidelogError, UnreachableError, raise_for
+from tidelog.core.journal import METADATA_KINDS
 from tidelog.net.transport import Transport
 from tidelog.v1.admin_pb2 import (
     DescribeClusterRequest,
@@ -23,13 +24,6 @@ from tidelog.v1.methods import DESCRIBE_CLUSTER, LIST_EVENTS
 
 _TIMEOUT_MS = 3_000
 """The limit of the wait for a silent node, such as a paused one."""
-METADATA_KINDS = frozenset(
-    {
-        *("leader", "isr", "elr", "damaged", "offline", "fencing", "registration", "controller"),
-        "topic",
-    }
-)
-NODE_KINDS = frozenset({"epoch", "truncation", "damage", "disk", "refusal", "group"})
 
 
 @dataclass(frozen=True, slots=True)

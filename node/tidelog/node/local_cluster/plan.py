@@ -115,8 +115,8 @@ def load_or_create(
     """The nodes of the cluster in `folder`, which is created if it is new; None: the defaults.
 
     A port 0 stands for a free one, chosen now and written down; a single 0 for one of each node.
-    `NO_PORTS` as `kafka_ports` stands for no listener of Kafka's protocol; where `ports` are any
-    free ones, so are these unless they are given.
+    `NO_PORTS` as `kafka_ports` stands for no listener of Kafka's protocol. Where `ports` are any
+    free ones, so are the others that are not given.
 
     Errors: `LocalClusterError` when the folder is not a cluster's, or when its cluster has other
     nodes, other ports, another engine, or controllers with different engines.
@@ -166,8 +166,9 @@ def _chosen_ports(
     kafka: Sequence[int] | None,
 ) -> list[_Ports]:
     """Choose the ports of each node."""
-    if kafka is None and grpc is not None and set(grpc) == {0}:
-        kafka = (0,)
+    if grpc is not None and set(grpc) == {0}:
+        http = (0,) if http is None else http
+        kafka = (0,) if kafka is None else kafka
     lists = [given for given in (grpc, http, kafka) if given and list(given) != [0]]
     count = nodes or (len(lists[0]) if lists else NODES)
     if any(len(given) != count for given in lists):
