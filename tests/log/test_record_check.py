@@ -221,7 +221,7 @@ def test_without_a_producer_id_epoch_and_sequence_have_no_meaning(fields: dict[s
     odd = sealed(batch, batch[HEADER_BYTES:], **fields)
     for _, data in validate_produced(odd * 2, config=PLAIN, now_ms=2 * NOW_MS):
         assert data == odd, "as it came, as Kafka stores it"
-    states = ProducerStates()
+    header, states = parse_header(odd), ProducerStates()
     assert states.check(header) is None
     assert states.update(header, now_ms=NOW_MS) is None
     assert states.entries() == ()
