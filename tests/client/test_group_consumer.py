@@ -28,9 +28,7 @@ from tests.node.group_calls import GroupCalls
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.client import TopicPartition
 from tidelog.client.consuming.group_reader import LOOK_UP_MS
-from tidelog.client.errors import (
-    CommitFailedError,
-)
+from tidelog.client.errors import CommitFailedError, UnreleasedInstanceIdError
 from tidelog.v1 import common_pb2
 
 pytestmark = pytest.mark.asyncio
@@ -301,6 +299,38 @@ async def test_a_static_member_comes_back_without_a_rebalance(cluster: RealClust
         await again.subscribe(["orders"])
         await until(lambda: len(again.assignment()) == 4)
         assert (await GroupCalls(cluster).describe()).epoch == epoch
+
+
+async def test_a_second_live_holder_of_an_instance_id_is_refused_once_the_first_is_heard(
+    cluster: RealCluster,
+) -> None:
+    async with (
+        consumer(cluster, group_instance_id="desk") as first,
+        consumer(cluster, group_instance_id="desk") as second,
+    ):
+        await first.subscribe(["orders"])
+        await read(first, 20)
+        began_s = asyncio.get_running_loop().time()
+        await second.subscribe(["orders"])
+        with pytest.raises(UnreleasedInstanceIdError, match="'desk' belongs to member"):
+            await second.getmany(timeout_ms=60_000)
+        waited_s = asyncio.get_running_loop().time() - began_s
+        assert waited_s < 10, "a heartbeat's interval and a pause, not two sessions"
+        assert len(first.assignment()) == 4
+
+
+async def test_the_instance_id_of_a_member_that_was_killed_is_waited_for() -> None:
+    cluster = await started(
+        groups=GroupConfig(offsets_topic_num_partitions=1, group_consumer_session_timeout_ms=2_000)
+    )
+    await cluster.create("orders", partitions=4)
+    killed = consumer(cluster, group_instance_id="desk")
+    await killed.subscribe(["orders"])
+    await until(lambda: len(killed.assignment()) == 4)
+    kill(killed)
+    async with consumer(cluster, group_instance_id="desk") as again:
+        await again.subscribe(["orders"])
+        await until(lambda: len(again.assignment()) == 4)
 
 
 async def test_a_topic_made_again_is_read_from_its_start(cluster: RealCluster) -> None:

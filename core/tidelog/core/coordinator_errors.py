@@ -154,9 +154,16 @@ class FencedMemberEpochError(KafkaError):
 
 
 class UnreleasedInstanceIdError(KafkaError):
-    """The group.instance.id belongs to a member that has not left."""
+    """The group.instance.id belongs to a member that has not left.
+
+    `holder_silent_ms` is the time since that member was heard; None: not known.
+    """
 
     code = common_pb2.UNRELEASED_INSTANCE_ID
+
+    def __init__(self, message: str, *, holder_silent_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.holder_silent_ms = holder_silent_ms
 
 
 class UnsupportedAssignorError(KafkaError):

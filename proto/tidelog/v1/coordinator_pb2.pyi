@@ -76,7 +76,7 @@ class ConsumerGroupHeartbeatRequest(_message.Message):
     def __init__(self, group_id: _Optional[str] = ..., member_id: _Optional[str] = ..., member_epoch: _Optional[int] = ..., instance_id: _Optional[str] = ..., rack_id: _Optional[str] = ..., rebalance_timeout_ms: _Optional[int] = ..., subscription: _Optional[_Union[ConsumerGroupHeartbeatRequest.Subscription, _Mapping]] = ..., assignor: _Optional[str] = ..., owned: _Optional[_Union[ConsumerGroupHeartbeatRequest.OwnedPartitions, _Mapping]] = ..., sequence: _Optional[int] = ..., client_id: _Optional[str] = ..., assignment_version: _Optional[int] = ...) -> None: ...
 
 class ConsumerGroupHeartbeatResponse(_message.Message):
-    __slots__ = ("error", "member_id", "member_epoch", "heartbeat_interval_ms", "session_timeout_ms", "assignment", "assignment_version", "coordinator", "sequence", "disconnect_grace_ms")
+    __slots__ = ("error", "member_id", "member_epoch", "heartbeat_interval_ms", "session_timeout_ms", "assignment", "assignment_version", "coordinator", "sequence", "disconnect_grace_ms", "holder_silent_ms")
     class Assignment(_message.Message):
         __slots__ = ("topics",)
         TOPICS_FIELD_NUMBER: _ClassVar[int]
@@ -92,6 +92,7 @@ class ConsumerGroupHeartbeatResponse(_message.Message):
     COORDINATOR_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     DISCONNECT_GRACE_MS_FIELD_NUMBER: _ClassVar[int]
+    HOLDER_SILENT_MS_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     member_id: str
     member_epoch: int
@@ -102,7 +103,8 @@ class ConsumerGroupHeartbeatResponse(_message.Message):
     coordinator: _common_pb2.LeaderHint
     sequence: int
     disconnect_grace_ms: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., member_id: _Optional[str] = ..., member_epoch: _Optional[int] = ..., heartbeat_interval_ms: _Optional[int] = ..., session_timeout_ms: _Optional[int] = ..., assignment: _Optional[_Union[ConsumerGroupHeartbeatResponse.Assignment, _Mapping]] = ..., assignment_version: _Optional[int] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., sequence: _Optional[int] = ..., disconnect_grace_ms: _Optional[int] = ...) -> None: ...
+    holder_silent_ms: int
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., member_id: _Optional[str] = ..., member_epoch: _Optional[int] = ..., heartbeat_interval_ms: _Optional[int] = ..., session_timeout_ms: _Optional[int] = ..., assignment: _Optional[_Union[ConsumerGroupHeartbeatResponse.Assignment, _Mapping]] = ..., assignment_version: _Optional[int] = ..., coordinator: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., sequence: _Optional[int] = ..., disconnect_grace_ms: _Optional[int] = ..., holder_silent_ms: _Optional[int] = ...) -> None: ...
 
 class OffsetCommitRequest(_message.Message):
     __slots__ = ("group_id", "member_id", "member_epoch", "instance_id", "topics", "sequence")

@@ -122,7 +122,7 @@ class ConsumerHeartbeats:
             return HeartbeatDecision([], self._state_of(self._known(request)))
         if request.epoch in (LEAVING, AWAY):
             return self._leave(request, now)
-        return self._stay(self._find(request), request, now)
+        return self._stay(self._find(request, now), request, now)
 
     def _stay(self, old: Member | None, request: Heartbeat, now: Moment) -> HeartbeatDecision:
         before = old if old is not None else self._newcomer(request)
@@ -195,7 +195,7 @@ class ConsumerHeartbeats:
 
     # Who asks
 
-    def _find(self, request: Heartbeat) -> Member | None:
+    def _find(self, request: Heartbeat, now: Moment) -> Member | None:
         """Find the member, or who it was before; None: it is new. Epochs are checked."""
         if request.epoch != JOINING:
             member = self._known(request)
@@ -208,7 +208,8 @@ class ConsumerHeartbeats:
             return holder
         raise UnreleasedInstanceIdError(
             f"group.instance.id {request.instance_id!r} belongs to member {holder.member_id}, "
-            "which has not left: close it, or wait for its session timeout"
+            "which has not left: close it, or wait for its session timeout",
+            holder_silent_ms=self._sessions.silent_ms(holder.member_id, now.monotonic_ms),
         )
 
     def _known(self, request: Heartbeat) -> Member:

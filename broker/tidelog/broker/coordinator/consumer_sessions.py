@@ -50,6 +50,8 @@ class Session:
     is_fenced: bool = False
     disconnected_ms: int | None = None
     """Time at which the member's connection broke; None: it was heard since."""
+    requested_ms: int | None = None
+    """Time of the newest request; None: there was none since the coordinator loaded the group."""
     end_cause: str = ""
     """Reason for which the member is being removed; empty: it is not."""
     answered: Answered | None = None
@@ -89,6 +91,7 @@ class ConsumerSessions:
         if epoch == JOINING:
             session.offered = None  # it has dropped what it was sent
         session.heard_ms, session.is_fenced, session.disconnected_ms = now_ms, False, None
+        session.requested_ms = now_ms
         session.sequence = max(session.sequence, sequence)
         if epoch == JOINING:
             # What it asked to commit before is of partitions that it has lost.
@@ -116,6 +119,16 @@ class ConsumerSessions:
         session = self._by_member.get(member_id)
         if session is not None:
             session.answered = answered
+
+    def silent_ms(self, member_id: str, now_ms: int) -> int | None:
+        """Return the time since the member's newest request.
+
+        None: it has made none since this coordinator loaded the group.
+        """
+        session = self._by_member.get(member_id)
+        if session is None or session.requested_ms is None:
+            return None
+        return now_ms - session.requested_ms
 
     def note_disconnect(self, member_id: str, now_ms: int) -> None:
         """Begin the member's grace to come back."""

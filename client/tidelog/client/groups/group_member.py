@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -17,12 +18,15 @@ from tidelog.client.errors import (
     CallFailedError,
     TidelogError,
     UnreachableError,
+    UnreleasedInstanceIdError,
 )
 from tidelog.client.groups.coordinator_calls import RETRIED, CoordinatorCalls
 from tidelog.client.groups.membership import Membership, Subscription
 from tidelog.client.unwinding import unwind
 from tidelog.v1 import common_pb2
 from tidelog.v1.methods import CONSUMER_GROUP_HEARTBEAT, GROUP_STREAM
+
+_log = logging.getLogger(__name__)
 
 _FENCED = frozenset({common_pb2.FENCED_MEMBER_EPOCH, common_pb2.UNKNOWN_MEMBER_ID})
 LOOK_MS_MAX = 1_000
@@ -142,12 +146,24 @@ class GroupMember:
         if isinstance(error, (UnreachableError, CallFailedError)):
             self._calls.forget()
             return True
-        if error.code == common_pb2.UNRELEASED_INSTANCE_ID:
-            # A former self that was killed holds the id until its session is over.
-            now_ms = self._now_ms()
-            began_ms = self._unreleased_ms = self._unreleased_ms or now_ms
-            return now_ms - began_ms <= 2 * self._membership.session_timeout_ms
+        if isinstance(error, UnreleasedInstanceIdError):
+            return self._may_be_released(error)
         return error.code in RETRIED
+
+    def _may_be_released(self, error: UnreleasedInstanceIdError) -> bool:
+        """True while the instance id may be that of a former self that was killed.
+
+        Such a member is silent until its session expires. A member that was heard since the first
+        refusal lives, and keeps the id.
+        """
+        now_ms = self._now_ms()
+        if self._unreleased_ms is None:
+            self._unreleased_ms = now_ms
+            _log.warning("waiting for the end of a former member's session: %s", error.message)
+        waited_ms = now_ms - self._unreleased_ms
+        if error.holder_silent_ms is not None and error.holder_silent_ms < waited_ms:
+            return False
+        return waited_ms <= 2 * self._membership.session_timeout_ms
 
     def _note_broken(self) -> None:
         self._membership.note_broken(self._now_ms())
@@ -215,7 +231,11 @@ class GroupMember:
             else:
                 raise CallFailedError(response.error.message)  # joins on another stream
         else:
-            raise self._calls.refused(response)
+            error = self._calls.refused(response)
+            if isinstance(error, UnreleasedInstanceIdError):
+                is_known = response.HasField("holder_silent_ms")
+                error.holder_silent_ms = response.holder_silent_ms if is_known else None
+            raise error
 
     # The session
 

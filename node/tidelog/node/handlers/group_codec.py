@@ -22,6 +22,7 @@ from tidelog.broker.coordinator.offsets import (
     OffsetResult,
     TopicPartition,
 )
+from tidelog.core.coordinator_errors import UnreleasedInstanceIdError
 from tidelog.core.errors import InvalidRequestError, TidelogError
 from tidelog.core.wire_errors import to_wire
 from tidelog.metadata.image import MetadataImage
@@ -279,4 +280,7 @@ def name_topics(described: DescribeGroupsResponse.Group, image: MetadataImage) -
 
 def error_response(error: TidelogError) -> ConsumerGroupHeartbeatResponse:
     """Answer a heartbeat that was refused, or push that the member is dismissed."""
-    return ConsumerGroupHeartbeatResponse(error=to_wire(error))
+    response = ConsumerGroupHeartbeatResponse(error=to_wire(error))
+    if isinstance(error, UnreleasedInstanceIdError) and error.holder_silent_ms is not None:
+        response.holder_silent_ms = error.holder_silent_ms
+    return response
