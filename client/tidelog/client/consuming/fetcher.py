@@ -25,6 +25,7 @@ from tidelog.client.consuming.fetch_results import (
 from tidelog.client.consuming.fetch_stream import Answer as FetchAnswer
 from tidelog.client.consuming.fetch_stream import Fetched, FetchLimits, FetchStreams
 from tidelog.client.consuming.isolation import aborted_batches, end_offset_of
+from tidelog.client.consuming.long_polls import LongPolls
 from tidelog.client.errors import (
     CorruptMessageError,
     OffsetOutOfRangeError,
@@ -134,8 +135,7 @@ class Fetcher:
         self._arrived = asyncio.Event()
         self._wake = asyncio.Event()
         self._fetches: dict[str, asyncio.Task[None]] = {}
-        self._asked_for: dict[str, Sequence[Position]] = {}
-        """The positions in the last fetch from each leader."""
+        self._polls = LongPolls(self._fetches)
         self._unused: dict[str, int] = {}
         self._resets: dict[TopicPartition, asyncio.Task[None]] = {}
         self._loop_task: asyncio.Task[None] | None = None
@@ -162,21 +162,10 @@ class Fetcher:
         self._arrived.set()  # there may be nothing left to wait for
 
     def resume(self, positions: Sequence[Position]) -> None:
-        """Continue with partitions that are no longer paused: their kept batches come next.
-
-        Cancels only the long polls that prevent a fetch of one of these partitions.
-        """
+        """Continue with partitions that are no longer paused: their kept batches come next."""
         kept, self._kept = self._kept, deque()
         for item in kept:
             (self._resumed if item.position in positions else self._kept).append(item)
-        having = {item.position.tp for item in self._resumed}
-        for position in positions:
-            leader = self._routing.metadata.leader(position.tp)
-            task = None if leader is None else self._fetches.get(leader.address or "")
-            if leader is None or task is None or position.tp in having:
-                continue
-            if position not in self._asked_for[leader.address or ""]:
-                task.cancel()
         self._arrived.set()
         self._wake.set()
 
@@ -229,12 +218,14 @@ class Fetcher:
             await self._sleep(now_ms)
 
     async def _sleep(self, now_ms: int) -> None:
-        """Sleep until woken, or until the first partition that was pausing at `now_ms` is due.
+        """Sleep until woken, or until what waited at `now_ms` is due: a partition, or a poll's end.
 
         A new reading of the clock could be past a pause that the dispatch respected, and then
         nothing would wake the loop.
         """
         times = [p.retry_at_ms for p in self._assignment.all() if p.retry_at_ms > now_ms]
+        if self._polls.due_ms is not None:
+            times.append(self._polls.due_ms)
         if not times:
             await self._wake.wait()
             return
@@ -247,6 +238,7 @@ class Fetcher:
 
     def _dispatch(self, now_ms: int) -> None:
         """Fetch from every free leader all its partitions that are not pausing."""
+        self._polls.due_ms = None
         by_address: dict[str, list[Position]] = {}
         # Not fetched: an application that pauses and resumes without reading would keep ever more.
         having = {item.position.tp for item in self._resumed}
@@ -264,8 +256,10 @@ class Fetcher:
                 self._start_discovery(position)
             elif self._is_free(leader.address):
                 by_address.setdefault(leader.address, []).append(position)
+            else:
+                self._polls.make_way(leader.address, position, now_ms)
         for address, positions in by_address.items():
-            self._asked_for[address] = positions
+            self._polls.note_sent(address, positions, now_ms)
             self._spawn(self._fetches, address, self._fetch(address, positions))
 
     def _spawn(
