@@ -10,8 +10,8 @@ from tests.broker.transactions.coordinated_ids import P0, P1, TOPIC
 
 from tidelog.broker.transactions import marker_leaders
 from tidelog.broker.transactions.marker_leaders import MarkerLeaders
+from tidelog.broker.transactions.marker_lines import Marker, Place
 from tidelog.broker.transactions.marker_requests import ANSWER_TIMEOUT_MS, MarkerRequests
-from tidelog.broker.transactions.marker_sender import Marker, Place
 from tidelog.broker.transactions.transaction import Producer, Topic, TransactionPartition
 from tidelog.broker.transactions.transaction_shard import Attempt
 from tidelog.core.errors import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -14,12 +15,12 @@ from tidelog.broker.partition.partition_listener import Leadership, LeadershipEn
 from tidelog.broker.partition.partition_loader import PartitionSlice
 from tidelog.broker.partition_adder import Producer, TransactionPartition
 from tidelog.broker.transactions import (
-    marker_sender,
+    marker_lines,
     transaction_coordinator,
     transaction_journal,
 )
 from tidelog.broker.transactions.end_transactions import Member
-from tidelog.broker.transactions.marker_sender import Marker, Place
+from tidelog.broker.transactions.marker_lines import Marker, Place
 from tidelog.broker.transactions.transaction import State
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_coordinator import (
@@ -71,7 +72,7 @@ class Brokers:
         self.unreachable: set[int] = set()
         self.gate = asyncio.Event()
         self.gate.set()
-        self.in_flight: dict[int, int] = {}
+        self.in_flight: Counter[tuple[int, TransactionPartition]] = Counter()
 
     def append(self, leadership: Leadership, records: bytes) -> Any:
         assert leadership == self.led
@@ -110,10 +111,11 @@ class Brokers:
         self, broker_id: int, markers: Sequence[Marker]
     ) -> Sequence[TidelogError | None]:
         self.requests.append((broker_id, list(markers)))
-        self.in_flight[broker_id] = self.in_flight.get(broker_id, 0) + 1
-        assert self.in_flight[broker_id] == 1, "two requests to one broker"
+        named = {(broker_id, one.partition) for one in markers}
+        self.in_flight.update(named)
+        assert max(self.in_flight.values()) == 1, "two requests with one partition"
         await self.gate.wait()
-        self.in_flight[broker_id] -= 1
+        self.in_flight.subtract(named)
         if broker_id in self.unreachable:
             raise UnreachableError("no such broker")
         planned = [self.answers.get(one.partition) for one in markers]
@@ -352,7 +354,7 @@ async def test_a_partition_without_a_leader_is_waited_for(all_of_it: Coordinated
     all_of_it.brokers.leaders[P0] = Place.UNKNOWN
     producer = await all_of_it.begun()
     await all_of_it.coordinator.end("a", producer, is_commit=True)
-    await asyncio.sleep(marker_sender.BACKOFF_S_MAX + 0.1)
+    await asyncio.sleep(marker_lines.BACKOFF_S_MAX + 0.1)
     assert all_of_it.state() is State.PrepareCommit
     all_of_it.brokers.leaders[P0] = 1
     await all_of_it.until(lambda: all_of_it.state() is State.CompleteCommit)
@@ -361,7 +363,7 @@ async def test_a_partition_without_a_leader_is_waited_for(all_of_it: Coordinated
 async def test_markers_of_many_transactions_share_bounded_requests(
     all_of_it: Coordinated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marker_sender, "MARKERS_PER_REQUEST", 3)
+    monkeypatch.setattr(marker_lines, "MARKERS_PER_REQUEST", 3)
     members = [Member(f"g/{n}", await all_of_it.begun(f"g/{n}", P0)) for n in range(7)]
     await all_of_it.coordinator.end_group("g", members)
     await all_of_it.until(lambda: all_of_it.state("g/6") is State.CompleteCommit)

@@ -7,6 +7,7 @@
     transaction_shard        all ids of one partition: room, time-outs, markers that lack
     transaction_coordinator  the shell: requests, commits, time-outs, expiry; all else by ports
     decided_markers          which markers may be sent: those whose decision is committed
+    marker_lines             markers that wait: a line for each partition, lanes for each broker
     marker_sender            requests to the leaders, repeated until each partition has its marker
     partition_additions      the other side: brokers have coordinators add partitions, bundled
     transaction_config       configuration

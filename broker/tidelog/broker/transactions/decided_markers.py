@@ -16,7 +16,8 @@ from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.runtime import Hosted
 from tidelog.broker.partition_adder import TransactionPartition
-from tidelog.broker.transactions.marker_sender import MarkerSender, MarkerWriter, Place
+from tidelog.broker.transactions.marker_lines import Place
+from tidelog.broker.transactions.marker_sender import MarkerSender, MarkerWriter
 from tidelog.broker.transactions.transaction import PREPARED
 from tidelog.broker.transactions.transaction_shard import Attempt, TransactionShard
 from tidelog.core.background import Background

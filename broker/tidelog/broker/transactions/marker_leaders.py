@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.broker.transactions.marker_sender import Place
+from tidelog.broker.transactions.marker_lines import Place
 from tidelog.broker.transactions.transaction import TransactionPartition
 from tidelog.core.env import Clock
 from tidelog.metadata.image import MetadataImage

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import groupby
 
-from tidelog.broker.transactions.marker_sender import Marker
+from tidelog.broker.transactions.marker_lines import Marker
 from tidelog.core.errors import (
     BrokerNotAvailableError,
     TidelogError,

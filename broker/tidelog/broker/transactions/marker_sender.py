@@ -1,19 +1,26 @@
 """Markers of decided transactions, sent to the leaders of their partitions until each has its own.
 
-One request at a time to each broker, with the markers of many transactions. What is not written is
-sent again, with a backoff, to the leader of then. Which partitions lack their marker is the
-shard's to say; whether the decision is committed is looked at before it is handed over here.
+One request at a time in each lane of a broker, with the markers of many transactions; `MarkerLines`
+has their order. What is not written is sent again, with a backoff, to the leader of then. Which
+partitions lack their marker is the shard's to say; whether the decision is committed is looked at
+before it is handed over here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from enum import Enum, auto
-from itertools import islice
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from tidelog.broker.partition_adder import TransactionPartition
+from tidelog.broker.transactions.marker_lines import (
+    BACKOFF_S_MAX,
+    BACKOFF_S_MIN,
+    Lane,
+    Marker,
+    MarkerLines,
+    Place,
+)
 from tidelog.broker.transactions.transaction_shard import Attempt
 from tidelog.core.background import Background
 from tidelog.core.errors import (
@@ -22,28 +29,9 @@ from tidelog.core.errors import (
     TransactionCoordinatorFencedError,
 )
 from tidelog.core.logs import get_logger
+from tidelog.core.turns import in_turns
 
 log = get_logger(__name__)
-
-MARKERS_PER_REQUEST = 1_000
-BACKOFF_S_MIN = 0.02
-BACKOFF_S_MAX = 1.0
-
-
-class Place(Enum):
-    """A partition that no broker leads now."""
-
-    GONE = auto()
-    """Its topic was deleted: it needs no marker."""
-    UNKNOWN = auto()
-    """It has no leader, or this broker has not heard of it."""
-
-
-class Marker(NamedTuple):
-    """A marker to write to one partition."""
-
-    attempt: Attempt
-    partition: TransactionPartition
 
 
 class MarkerWriter(Protocol):
@@ -83,19 +71,23 @@ class MarkerSender:
         self._work = work
         self._leader_of = leader_of
         self._background = background
-        self._attempts: dict[Attempt, None] = {}  # in their order; bounded by the ids of a shard
+        self._lines = MarkerLines()
+        self._new: dict[Attempt, None] = {}
+        """Attempts whose markers are in no line yet."""
         self._wanted = asyncio.Event()
-        self._busy: set[int] = set()
-        self._later: dict[int, float] = {}  # broker: its backoff
+        self._busy: set[Lane] = set()
+        self._backoffs_s: dict[Lane, float] = {}
+        """Of lanes whose last request had no answer."""
         self._has_task = False
 
     def __len__(self) -> int:
         """Return the number of transactions that lack markers."""
-        return len(self._attempts)
+        return len(self._lines)
 
     def send(self, attempt: Attempt) -> None:
         """Send the markers of a transaction whose decision is committed."""
-        self._attempts[attempt] = None
+        self._lines.begin(attempt)
+        self._new[attempt] = None
         self._wanted.set()
         if not self._has_task:
             self._has_task = True
@@ -103,73 +95,119 @@ class MarkerSender:
 
     def forget(self, attempt: Attempt) -> None:
         """Stop to send those of an attempt that is another coordinator's now."""
-        self._attempts.pop(attempt, None)
+        self._lines.end(attempt)
+        self._new.pop(attempt, None)
 
     async def _send_forever(self) -> None:
         while True:
-            await self._wanted.wait()
             self._wanted.clear()
-            if self._begin_requests():
-                # Nobody tells when a partition has a leader again.
-                try:
-                    async with asyncio.timeout(BACKOFF_S_MAX):
-                        await self._wanted.wait()
-                except TimeoutError:
-                    pass
-                self._wanted.set()
+            await self._line_up()
+            await self._find_leaders()
+            for lane in self._lines.lanes:
+                if lane not in self._busy:
+                    self._begin_request(lane)
+            await self._until_wanted()
 
-    def _begin_requests(self) -> bool:
-        """Begin a request to each broker that has none; True if partitions have no leader."""
-        per_broker: dict[int, list[Marker]] = {}
-        is_waiting = False
-        for attempt in list(self._attempts):
-            lacking = self._work.unmarked(attempt)
-            gone: list[TransactionPartition] = []
-            for partition in lacking:
-                place = self._leader_of(partition)
-                if place is Place.GONE:
-                    gone.append(partition)
-                elif isinstance(place, int):
-                    if place not in self._busy:
-                        per_broker.setdefault(place, []).append(Marker(attempt, partition))
-                else:
-                    is_waiting = True
-            if len(gone) == len(lacking):
-                self._attempts.pop(attempt, None)
-            if gone or not lacking:
-                self._work.note_marked(attempt, gone)
-        for broker_id, markers in per_broker.items():
-            self._busy.add(broker_id)
-            part = list(islice(markers, MARKERS_PER_REQUEST))
-            self._background.spawn(f"markers-to-{broker_id}", self._write(broker_id, part))
-        return is_waiting
-
-    async def _write(self, broker_id: int, markers: list[Marker]) -> None:
+    async def _until_wanted(self) -> None:
+        """Wait for news, or until a partition is due: nobody tells when it has a leader again."""
+        next_s = self._lines.next_s
         try:
-            results = await self._writer.write(broker_id, markers)
-        except TidelogError as error:
-            log.info("no markers written", broker=broker_id, error=str(error))
-            results = [error] * len(markers)
-        marked: dict[Attempt, list[TransactionPartition]] = {}
-        is_whole = len(results) == len(markers)
-        for marker, result in zip(markers, results, strict=False):
-            if result is None or isinstance(result, InvalidProducerEpochError):
-                # A later epoch has written there: it follows this marker, or one that ended more.
-                marked.setdefault(marker.attempt, []).append(marker.partition)
-            elif isinstance(result, TransactionCoordinatorFencedError):
-                self.forget(marker.attempt)
+            async with asyncio.timeout_at(next_s):
+                await self._wanted.wait()
+        except TimeoutError:
+            pass
+
+    async def _line_up(self) -> None:
+        while self._new:
+            attempt = next(iter(self._new))
+            del self._new[attempt]
+            lacking = self._work.unmarked(attempt)
+            async for partition in in_turns(lacking):
+                self._lines.add(Marker(attempt, partition))
+            if not lacking:
+                self._note_marked(attempt, [])
+            await asyncio.sleep(0)
+
+    async def _find_leaders(self) -> None:
+        """Put each due partition into the lane of its leader; those of deleted topics are done."""
+        gone: dict[Attempt, list[TransactionPartition]] = {}
+        async for partition in in_turns(iter(self._next_due, None)):
+            place = self._leader_of(partition)
+            if place is Place.GONE:
+                for attempt in self._lines.drop(partition):
+                    gone.setdefault(attempt, []).append(partition)
+            elif isinstance(place, int):
+                self._lines.enter(partition, place)
             else:
-                is_whole = False
-        for attempt, partitions in marked.items():
-            self._work.note_marked(attempt, partitions)
-        await self._back_off(broker_id, is_whole=is_whole)
-        self._busy.discard(broker_id)
+                self._lines.put_off(partition, _now_s())
+        await self._note_all_marked(gone)
+
+    def _next_due(self) -> TransactionPartition | None:
+        return self._lines.next_due(_now_s())
+
+    def _begin_request(self, lane: Lane) -> None:
+        markers = self._lines.take(lane, self._leader_of)
+        if markers:
+            self._busy.add(lane)
+            self._background.spawn(f"markers-to-{lane.broker_id}", self._write(lane, markers))
+        else:
+            self._wanted.set()  # all of them are led elsewhere by now
+
+    async def _write(self, lane: Lane, markers: list[Marker]) -> None:
+        try:
+            results = await self._writer.write(lane.broker_id, markers)
+        except TidelogError as error:
+            log.info("no markers written", broker=lane.broker_id, error=str(error))
+            self._lines.give_back(marker.partition for marker in markers)
+            self._wanted.set()
+            await self._back_off(lane)
+        else:
+            self._backoffs_s.pop(lane, None)
+            await self._note_results(markers, results)
+        self._busy.discard(lane)
         self._wanted.set()
 
-    async def _back_off(self, broker_id: int, *, is_whole: bool) -> None:
-        if is_whole:
-            self._later.pop(broker_id, None)
-            return
-        backoff_s = self._later.get(broker_id, BACKOFF_S_MIN)
-        self._later[broker_id] = min(2 * backoff_s, BACKOFF_S_MAX)
+    async def _note_results(
+        self, markers: Sequence[Marker], results: Sequence[TidelogError | None]
+    ) -> None:
+        marked: dict[Attempt, list[TransactionPartition]] = {}
+        written: dict[TransactionPartition, list[Attempt]] = {}
+        refused: dict[TransactionPartition, list[Attempt]] = {}
+        for (attempt, partition), result in zip(markers, results, strict=True):
+            if result is None or isinstance(result, InvalidProducerEpochError):
+                # A later epoch has written there: it follows this marker, or one that ended more.
+                marked.setdefault(attempt, []).append(partition)
+                written.setdefault(partition, []).append(attempt)
+            elif isinstance(result, TransactionCoordinatorFencedError):
+                self.forget(attempt)
+                written.setdefault(partition, []).append(attempt)
+            else:
+                refused.setdefault(partition, []).append(attempt)
+        for partition in dict.fromkeys(marker.partition for marker in markers):
+            self._lines.note(
+                partition,
+                written=written.get(partition, ()),
+                refused=refused.get(partition, ()),
+                now_s=_now_s(),
+            )
+        await self._note_all_marked(marked)
+
+    async def _note_all_marked(
+        self, marked: Mapping[Attempt, Sequence[TransactionPartition]]
+    ) -> None:
+        async for attempt, partitions in in_turns(marked.items()):
+            self._note_marked(attempt, partitions)
+
+    def _note_marked(self, attempt: Attempt, partitions: Sequence[TransactionPartition]) -> None:
+        self._work.note_marked(attempt, partitions)
+        if not self._work.unmarked(attempt):
+            self._lines.end(attempt)
+
+    async def _back_off(self, lane: Lane) -> None:
+        backoff_s = self._backoffs_s.get(lane, BACKOFF_S_MIN)
+        self._backoffs_s[lane] = min(2 * backoff_s, BACKOFF_S_MAX)
         await asyncio.sleep(backoff_s)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -23,7 +23,8 @@ from tidelog.broker.partition.partition_writer import PartitionWriter
 from tidelog.broker.partition_adder import Producer, TransactionPartition, check_transactional_id
 from tidelog.broker.transactions.decided_markers import DecidedMarkers, HostedTransactions
 from tidelog.broker.transactions.end_transactions import Member
-from tidelog.broker.transactions.marker_sender import MarkerWriter, Place
+from tidelog.broker.transactions.marker_lines import Place
+from tidelog.broker.transactions.marker_sender import MarkerWriter
 from tidelog.broker.transactions.transaction import PREPARED, ProducerIdNeededError, Transaction
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_journal import TransactionJournal
