@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.testing.simulated_runs import error_of
+from tests.testing.simulated_runs import error_of, run
 
 from tidelog.client import Producer
 from tidelog.core.chance import SeededRandom
@@ -163,3 +163,15 @@ def test_each_kind_strikes_and_ends(kind: str) -> None:
     outcomes = [run_seed(plan, seed) for seed in range(2)]
     assert [one.error for one in outcomes] == [None, None]
     assert any(one.struck for one in outcomes)
+
+
+def test_a_failure_says_so_without_pytest(capsys: pytest.CaptureFixture[str]) -> None:
+    async def main(sim: Simulation) -> None:
+        assert sim.seed == 7, "not the seventh"
+
+    with pytest.raises(AssertionError, match="not the seventh"):
+        run(main).check()
+    assert "seed 0 failed after " in capsys.readouterr().err
+    assert run(main, quiet=True).failed
+    run(main, seeds=[7]).check()
+    assert capsys.readouterr().err == ""

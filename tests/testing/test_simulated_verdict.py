@@ -280,3 +280,49 @@ def test_a_record_without_an_answer_may_be_there_or_not() -> None:
         sim.check()
 
     passes(main)
+
+
+async def abort_after(delay_s: float, producer: Producer, value: bytes) -> None:
+    """Abort before the record has its answer: the leader may have stored it, or may not."""
+    await producer.begin_transaction()
+    sending = asyncio.create_task(producer.send("t", value=value, partition=0))
+    await asyncio.sleep(delay_s)
+    await producer.abort_transaction()
+    await asyncio.gather(sending, return_exceptions=True)
+
+
+def test_an_aborted_record_may_lie_in_the_log() -> None:
+    async def main(sim: Simulation) -> None:
+        await sim.create_topic("t")
+        async with Producer(sim.bootstrap, transactional_id="orders") as producer:
+            async with producer.transaction():
+                await producer.send("t", value=b"same")
+            for n in range(8):
+                await abort_after(0.001 * n, producer, b"same")
+        await send(sim, b"same")
+        assert len(await sim.read_all("t")) == 2
+        acknowledged = {one.offset for one in sim.recording.sent}
+        await sim.read_all("t", isolation_level="read_uncommitted")
+        counts = sim.check()
+        assert (counts["transactions_aborted"], counts["failed"], counts["unrecorded"]) == (8, 0, 0)
+        shown = next(one for one in sim.recording.seen if one.offset not in acknowledged)
+        shown.isolation = "read_committed"
+        with pytest.raises(BrokenPromiseError, match="aborted-read: "):
+            sim.check()
+
+    passes(main, brokers=3)
+
+
+def test_equal_values_within_a_transaction_and_outside_are_told_apart() -> None:
+    async def main(sim: Simulation) -> None:
+        await sim.create_topic("t")
+        async with Producer(sim.bootstrap, transactional_id="orders") as producer:
+            await abort_after(0, producer, b"same")
+        await send(sim, b"same", acks=0)
+        await sim.settle()
+        await asyncio.sleep(1)
+        assert len(await sim.read_all("t")) == 1
+        assert sim.check()["matched_by_value"] == 0
+        assert len(await sim.read_all("t", isolation_level="read_uncommitted")) == 1
+
+    passes(main, brokers=3)

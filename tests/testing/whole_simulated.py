@@ -142,7 +142,7 @@ def test_errors() -> None:
         (leave, OutsideSimulationError),
         (hurry, NotSettledError),
     ):
-        (failure,) = simulate(body, seeds=1, faults="none", virtual_s=3).failed
+        (failure,) = simulate(body, seeds=1, faults="none", virtual_s=3, quiet=True).failed
         assert isinstance(failure.error, kind)
     with pytest.raises(SimulatedTestError):
         simulate(wait, seeds=0)

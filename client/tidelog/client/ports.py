@@ -1,5 +1,7 @@
 """The ports of a client: transport, clock and randomness, given by the caller or the real ones.
 
+Who runs the program may observe its clients beside that.
+
 Imports gRPC only for the real transport, so that programs with another transport do not need it.
 """
 
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from tidelog.client.connections import ConnectionConfig
+from tidelog.client.observer import ClientObserver, Isolation, ReaderObserver
 from tidelog.core.env import Clock, Random
 from tidelog.core.system import SystemClock, SystemRandom
 from tidelog.net.transport import Transport
@@ -20,11 +23,12 @@ if TYPE_CHECKING:
 
 
 class OutsidePorts(NamedTuple):
-    """The three ports of a client, made by what runs it."""
+    """The three ports of a client, made by what runs it, and what observes the client."""
 
     transport: Transport
     clock: Clock
     random: Random
+    observer: ClientObserver | None = None
 
 
 _outside: ContextVar[Callable[[], OutsidePorts] | None] = ContextVar(
@@ -36,7 +40,8 @@ def give_clients(ports: Callable[[], OutsidePorts]) -> None:
     """Give these ports to clients made in this context from now on, or in tasks begun in it.
 
     So a program that makes its clients from a bootstrap address runs unchanged in a simulation.
-    `ports` is called for each client; what the program itself gives a client goes before.
+    `ports` is called for each client; what the program itself gives a client goes before, but is
+    observed, too.
     """
     _outside.set(ports)
 
@@ -50,6 +55,7 @@ class ClientPorts:
     random: Random
     _own_transport: GrpcTransport | None
     connections: ConnectionConfig = field(default_factory=ConnectionConfig)
+    observer: ClientObserver | None = None
 
     @classmethod
     def of(
@@ -63,13 +69,20 @@ class ClientPorts:
         """The given ports; in place of None those of `give_clients`, or else the real ones."""
         own, connections = None, connections or ConnectionConfig()
         outside = _outside.get()
-        if transport is None and outside is not None:
-            given = outside()
+        given = None if outside is None else outside()
+        if transport is None and given is not None:
             transport = given.transport
             clock, random = clock or given.clock, random or given.random
         if transport is None:
             transport = own = _grpc_transport(connections)
-        return cls(transport, clock or SystemClock(), random or SystemRandom(), own, connections)
+        observer = None if given is None else given.observer
+        clock, random = clock or SystemClock(), random or SystemRandom()
+        return cls(transport, clock, random, own, connections, observer)
+
+    def observed_reader(self, isolation_level: Isolation) -> ReaderObserver | None:
+        """The observer of a new reader of this level; None: there is none."""
+        observer = self.observer
+        return None if observer is None else observer.reader(isolation_level=isolation_level)
 
     async def close(self) -> None:
         """Close the transport if it was created here; one given by the caller stays open."""

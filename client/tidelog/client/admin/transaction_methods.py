@@ -145,13 +145,17 @@ class TransactionMethods(ABC):
         InvalidRequestError, and DeliveryTimeoutError when nobody answered in time: the outcome is
         unknown, call again.
         """
-        request = EndTransactionsRequest(group=group)
+        request, members = EndTransactionsRequest(group=group), list(members)
+        ids = [member.transactional_id for member in members]
         for member in members:
             request.members.add(
                 transactional_id=member.transactional_id,
                 producer_id=member.producer_id,
                 producer_epoch=member.producer_epoch,
             )
+        observer = self._ports.observer
+        if observer is not None:
+            observer.handed_over_commit_begun(ids)
         try:
             response = await self._coordinator(group).call(
                 END_TRANSACTIONS, lambda: request, timeout_ms=timeout_ms
@@ -163,6 +167,8 @@ class TransactionMethods(ABC):
                 is_outcome_unknown=True,
             ) from error
         raise_for(response.error)
+        if observer is not None:
+            observer.handed_over_committed(ids)
 
     async def find_hanging_transactions(
         self, *, max_age_ms: int = 900_000, topics: Iterable[str] = ()

@@ -34,6 +34,7 @@ from tidelog.client.connections import (
     ConnectionConfig,
 )
 from tidelog.client.errors import TidelogError
+from tidelog.client.observer import Delivery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
 from tidelog.client.producing.transaction_methods import TransactionMethods
@@ -42,6 +43,7 @@ from tidelog.client.records import TopicPartition
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES
+from tidelog.records.records import iter_records
 
 GATHER_BYTES_MAX = 1 << 30
 """The maximum of gathered rows, which are concatenated in columns that count bytes in 31 bits."""
@@ -264,11 +266,15 @@ class TableWriter(TransactionMethods):
 
     def _hand_over(self, one: _Outgoing) -> None:
         data, records_count = one.batch
+        waiter: Delivery = self._tally
+        if self._engine.observer is not None:
+            pairs = [(record.key, record.value) for record in iter_records(memoryview(data))]
+            waiter = self._engine.observer.sends(one.tp, pairs, waiter, topic_id=one.topic_id)
         self._engine.accumulator.add(
             one.tp,
             data,
             records_count=records_count,
-            waiter=self._tally,
+            waiter=waiter,
             now_ms=self._ports.clock.monotonic_ms(),
             topic_id=one.topic_id,
         )

@@ -29,7 +29,7 @@ from tidelog.client.consuming.group_reader import (
     GroupReader,
     ReadingParts,
 )
-from tidelog.client.consuming.isolation import Isolation, level_of
+from tidelog.client.consuming.isolation import Isolation, level_of, name_of
 from tidelog.client.consuming.pattern_text import pattern_text
 from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
@@ -176,6 +176,7 @@ class Consumer(GroupMethods[K, V]):
             assignment=self._assignment,
             check_crcs=check_crcs,
             deserializers=deserializers,
+            observer=self._ports.observed_reader(name_of(config.isolation_level)),
         )
         self._subscriptions = Subscriptions(
             self._routing, looks, assign=self._assign, on_failure=self._fetcher.restart

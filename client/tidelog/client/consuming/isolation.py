@@ -39,6 +39,11 @@ def level_of(name: str) -> IsolationLevel:
     return _LEVELS[name]
 
 
+def name_of(level: IsolationLevel) -> Isolation:
+    """The name of a level."""
+    return "read_committed" if level == READ_COMMITTED else "read_uncommitted"
+
+
 def end_offset_of(result: PartitionFetchResult, level: IsolationLevel) -> int:
     """The end of what readers of this level get, when the result was made."""
     return result.last_stable_offset if level == READ_COMMITTED else result.high_watermark

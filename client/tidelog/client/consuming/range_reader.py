@@ -7,7 +7,7 @@ the reader. Yields whole batches as the broker stored them, without those of abo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Container, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -17,6 +17,7 @@ from tidelog.client.cluster_metadata import UNKNOWN_EPOCH
 from tidelog.client.connections import ConnectionConfig
 from tidelog.client.consuming.isolation import Isolation, aborted_batches, level_of
 from tidelog.client.consuming.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
+from tidelog.client.consuming.record_batch import iter_batch
 from tidelog.client.errors import (
     CorruptMessageError,
     KafkaError,
@@ -27,13 +28,14 @@ from tidelog.client.errors import (
     UnknownTopicOrPartitionError,
     error_from_wire,
 )
+from tidelog.client.observer import hand_out
 from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
-from tidelog.client.records import TopicPartition
+from tidelog.client.records import Record, TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
-from tidelog.records.batch import BatchHeader, check_crc, parse_header
+from tidelog.records.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchPartition,
@@ -89,6 +91,7 @@ class RangeReader:
         self._ports = ClientPorts.of(
             transport=transport, clock=clock, random=random, connections=self._config.connections
         )
+        self._observer = self._ports.observed_reader(self._config.isolation_level)
         self._routing = Routing(bootstrap, ports=self._ports)
 
     async def __aenter__(self) -> Self:
@@ -194,6 +197,8 @@ class RangeReader:
                 if position < wanted.end_offset:
                     pending = asyncio.create_task(self._fetch(wanted, position))
                 if chunk.records:
+                    if self._observer is not None:
+                        hand_out(self._observer, _records(wanted, chunk.records))
                     yield chunk.records
         finally:
             if pending is not None:
@@ -326,6 +331,19 @@ def _chunk(wanted: OffsetRange, position: int, result: PartitionFetchResult) -> 
         ) from None
     aborted = aborted_batches(headers, result.aborted_transactions)
     return _Chunk(_without(aborted, headers, records) if aborted else records[:at], next_offset)
+
+
+def _records(wanted: OffsetRange, data: bytes) -> Iterator[Record]:
+    """The records of the range among whole batches; raises the errors of `iter_batch`."""
+    tp, at = TopicPartition(wanted.topic, wanted.partition), 0
+    while at < len(data):
+        header = parse_header(data, at)
+        batch = memoryview(data)[at : at + header.size_in_bytes]
+        at += header.size_in_bytes
+        if not header.attributes & CONTROL_FLAG:
+            for record in iter_batch(tp, batch, start=wanted.start_offset):
+                if record.offset < wanted.end_offset:
+                    yield record
 
 
 def _without(aborted: Container[int], headers: Iterable[BatchHeader], records: bytes) -> bytes:

@@ -19,6 +19,7 @@ from tidelog.client.errors import (
     DeserializationError,
     UnsupportedCompressionTypeError,
 )
+from tidelog.client.observer import ReaderObserver, hand_out
 from tidelog.client.records import K, Record, V
 from tidelog.core.errors import InvariantError
 from tidelog.records.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
@@ -101,7 +102,9 @@ class ReadyRecords(Generic[K, V]):
         assignment: Assignment,
         check_crcs: bool,
         deserializers: Deserializers[K, V],
+        observer: ReaderObserver | None = None,
     ) -> None:
+        self._observer = observer
         self._fetcher = fetcher
         self._assignment = assignment
         self._check_crcs = check_crcs
@@ -156,6 +159,7 @@ class ReadyRecords(Generic[K, V]):
             return
         records, position = opened.records, opened.chunk.position
         generation, last = opened.chunk.generation, len(records) - 1
+        observer = self._observer
         while self._current is opened and opened.records is records:
             index = opened.index
             if index > last or position.generation != generation:
@@ -163,6 +167,8 @@ class ReadyRecords(Generic[K, V]):
             record = records[index]
             opened.index = index + 1
             position.position = record.offset + 1 if index < last else opened.end
+            if observer is not None:
+                observer.hands_out((record,))
             yield record
 
     def take(self, limit: int) -> list[Record[K, V]]:
@@ -175,6 +181,8 @@ class ReadyRecords(Generic[K, V]):
         if taken:
             is_last = not opened.has_records
             opened.chunk.position.position = opened.end if is_last else taken[-1].offset + 1
+            if self._observer is not None:
+                self._observer.hands_out(taken)
         return taken
 
     def fill_batch(self, *, is_first: bool = True) -> BatchHeader | None:
@@ -208,6 +216,8 @@ class ReadyRecords(Generic[K, V]):
             start=position.position or 0,
             deserializers=self._deserializers,
         )
+        if self._observer is not None:
+            hand_out(self._observer, iter_batch(position.tp, data, start=position.position or 0))
         opened.pass_batch(header)
         return batch
 

@@ -6,26 +6,10 @@ Owns no batch and retries nothing.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
 
 from tidelog.client.errors import TransactionAbortedError
 from tidelog.client.producing.producer_interceptors import OnDelivery
 from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
-
-
-class Delivery(Protocol):
-    """A waiter, called once for every run of its records."""
-
-    def acknowledge(
-        self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
-    ) -> None:
-        """Take the acknowledgement of `count` records from `base_offset` on (-1: unknown, acks=0).
-
-        `append_time_ms`: their timestamp if the topic uses the broker's (LogAppendTime).
-        """
-
-    def fail(self, error: Exception, count: int, /) -> None:
-        """Take the failure of `count` records."""
 
 
 class SingleDelivery:

@@ -35,9 +35,9 @@ from tidelog.client.errors import (
     UnknownTopicIdError,
     error_from_wire,
 )
+from tidelog.client.observer import Delivery
 from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.producing.batches import Batch
-from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.sequences import Sequences, Verdict, verdict_on
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing

@@ -31,12 +31,13 @@ from tidelog.client.errors import (
     ProducerFencedError,
     TransactionAbortedError,
 )
+from tidelog.client.observer import Delivery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.accumulator import (
     RECORD_OVERHEAD_BYTES,
     record_size,
 )
-from tidelog.client.producing.deliveries import BulkDelivery, Delivery, SingleDelivery
+from tidelog.client.producing.deliveries import BulkDelivery, SingleDelivery
 from tidelog.client.producing.partitioners import (
     Pair,
     Partitioner,
@@ -436,6 +437,20 @@ class Producer(TransactionMethods, Generic[K, V]):
         delivery: Delivery,
         topic_id: bytes,
     ) -> None:
+        observer = self._engine.observer
+        if observer is not None and len(pairs) > 1:  # each by itself: answers may change places
+            for pair in pairs:
+                self._append(
+                    tp,
+                    (pair,),
+                    timestamp_ms=timestamp_ms,
+                    headers=headers,
+                    delivery=delivery,
+                    topic_id=topic_id,
+                )
+            return
+        if observer is not None:
+            delivery = observer.sends(tp, pairs, delivery, topic_id=topic_id)
         is_news = self._engine.accumulator.append(
             tp,
             pairs,

@@ -23,9 +23,9 @@ from tidelog.client.errors import (
     TransactionAbortedError,
     UnknownTopicOrPartitionError,
 )
+from tidelog.client.observer import Delivery, WriterObserver
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
-from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.sender import Sender, SenderConfig
 from tidelog.client.producing.sequences import Sequences
 from tidelog.client.producing.transaction_state import TransactionState
@@ -123,6 +123,13 @@ class ProducerEngine:
         sequences = Sequences(is_transactional=is_transactional) if config.is_idempotent else None
         self._config = config
         self._ports = ports
+        self.observer: WriterObserver | None = None
+        if ports.observer is not None:
+            self.observer = ports.observer.writer(
+                acks=_ACKS[config.acks],
+                is_idempotent=config.is_idempotent,
+                transactional_id=config.transactional_id,
+            )
         asking = RoutingConfig(allow_auto_topic_creation=True, backoff=config.backoff)
         self.routing = Routing(bootstrap, ports=ports, config=asking)
         gathering = AccumulatorConfig(
@@ -153,6 +160,7 @@ class ProducerEngine:
                 accumulator=self.accumulator,
                 sequences=sequences,
                 config=_transactions_config(config),
+                observer=self.observer,
             )
         self._has_news = self._is_started = self.is_closed = False
 

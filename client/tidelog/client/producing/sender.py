@@ -25,8 +25,8 @@ from tidelog.client.errors import (
     TransactionAbortedError,
     raise_for,
 )
+from tidelog.client.observer import Delivery
 from tidelog.client.producing.accumulator import Accumulator
-from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.outcomes import Batches, Outcomes, fail
 from tidelog.client.producing.produce_stream import ProduceStreams
 from tidelog.client.producing.ranked import Ranked

@@ -24,8 +24,8 @@ from tidelog.client.errors import (
 )
 from tidelog.client.groups.coordinator_calls import RETRIED, CoordinatorCalls
 from tidelog.client.groups.listener import GroupMetadata, OffsetAndMetadata
+from tidelog.client.observer import Delivery, WriterObserver
 from tidelog.client.producing.accumulator import Accumulator
-from tidelog.client.producing.deliveries import Delivery
 from tidelog.client.producing.sender import Sender
 from tidelog.client.producing.sequences import Sequences
 from tidelog.client.producing.transaction_state import (
@@ -93,8 +93,10 @@ class Transactions:
         accumulator: Accumulator[Delivery],
         sequences: Sequences,
         config: TransactionsConfig,
+        observer: WriterObserver | None = None,
     ) -> None:
         self.state = state
+        self._observer = observer
         self._routing = routing
         self._sender = sender
         self._accumulator = accumulator
@@ -118,10 +120,14 @@ class Transactions:
         """Begin a transaction, which costs no request."""
         await self.initialise()
         self.state.begin()
+        if self._observer is not None:
+            self._observer.transaction_begun()
 
     async def commit(self) -> None:
         """Commit, once every record and all offsets are acknowledged. See `transaction_methods`."""
         with self.state.ending("commit"):
+            if self._observer is not None:
+                self._observer.commit_begun()
             if self.state.is_open:
                 await self._all_acknowledged()
             self.state.check_fence()
@@ -131,6 +137,7 @@ class Transactions:
                 self._take_over(await self._commit())
             else:
                 self.state.ended(None)
+            self._note_end(is_committed=True)
 
     async def abort(self) -> None:
         """Abort: drop what is queued, and end what the coordinator knows of."""
@@ -151,6 +158,7 @@ class Transactions:
             if self.state.is_touched:
                 return self.state.handed_over()
             self.state.ended(None)
+            self._note_end(is_committed=True)
         return None
 
     async def close(self) -> None:
@@ -182,6 +190,7 @@ class Transactions:
         self.state.fail(self.state.number, error)
         await self._sender.abandon()
         self._take_over(await self._end_aborted() if self.state.is_touched else None)
+        self._note_end(is_committed=False)
 
     async def _end_aborted(self) -> Identity:
         try:
@@ -248,6 +257,10 @@ class Transactions:
         self.state.ended(identity)
         if identity is not None:
             self._sequences.adopt(*identity)
+
+    def _note_end(self, *, is_committed: bool) -> None:
+        if self._observer is not None:
+            self._observer.transaction_ended(is_committed=is_committed)
 
     def _raise(self, error: common_pb2.Error) -> None:
         """Raise an answer's error; one that fences ends the producer."""

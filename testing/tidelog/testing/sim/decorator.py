@@ -109,17 +109,21 @@ def simulate(
     virtual_s: float = VIRTUAL_S_MAX,
     steps: int = STEPS_MAX,
     failures_max: int | None = 1,
+    quiet: bool = False,
 ) -> SimulationReport:
     """Run `main(sim)` in a simulated cluster for each seed, without pytest; report on all.
 
     See `simulated`. Ends when `failures_max` seeds have failed; None: runs them all. A failure is
-    in the report, not raised.
+    in the report, and written to stderr unless `quiet`; the report's `check()` raises it.
     """
     options = ClusterOptions(brokers, controllers, dict(configs or {}), virtual_s, steps)
     options.check()
     name = getattr(main, "__qualname__", type(main).__qualname__)
     plan = Plan(name, main, options, kinds_of(faults))
-    return run_seeds(plan, _numbers(seeds), failures_max=failures_max)
+    report = run_seeds(plan, _numbers(seeds), failures_max=failures_max)
+    if report.failed and not quiet:
+        sys.stderr.write(f"{report}\n")
+    return report
 
 
 def _numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:

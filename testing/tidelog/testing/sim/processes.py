@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, cast
 
+from tidelog.client.observer import ClientObserver
 from tidelog.client.ports import OutsidePorts, give_clients
 from tidelog.simulation.cluster.cluster import SimCluster
 from tidelog.simulation.engine.clock import SimClock
@@ -40,6 +41,7 @@ class SimulatedProcess:
         hosts: list[str],
         fail: Callable[[BaseException], None],
         note: Callable[[str, str], None],
+        observer: ClientObserver,
     ) -> None:
         self.name = name
         self._main = main
@@ -48,6 +50,7 @@ class SimulatedProcess:
         self._hosts = hosts
         self._fail = fail
         self._note = note
+        self._observer = observer
         self._clock = SimClock(lambda: cluster.scheduler.now_s)
         self._starts = 0
         self._has_ended = False
@@ -88,7 +91,7 @@ class SimulatedProcess:
         )
         host = self._host
         context = self._context.copy()
-        given = OutsidePorts(ports.transport, ports.clock, ports.random)
+        given = OutsidePorts(ports.transport, ports.clock, ports.random, self._observer)
         context.run(give_clients, lambda: given)
         host.loop.context = context
         self._task = host.loop.create_task(self._run(host), name=self.name, context=context.copy())

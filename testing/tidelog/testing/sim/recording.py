@@ -1,25 +1,21 @@
 """Recording of what the clients of a simulated test send and read, at the clients' edge.
 
-Every client of the Python process is noted while a seed runs: the test's own, and those that its
-code makes. Values are compared as bytes, before a deserializer saw them where that can be.
+It observes every client of the seed: the test's own, and those that its code makes. Values are
+compared as bytes, before a deserializer saw them where that can be.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
-from unittest.mock import patch
-from weakref import WeakKeyDictionary
 
-from tidelog.client import Producer, TopicPartition
-from tidelog.client.consuming.ready_records import ReadyRecords
+from tidelog.client import Record, TopicPartition
 from tidelog.client.errors import TidelogError, TransactionAbortedError
-from tidelog.client.producing.deliveries import Delivery
-from tidelog.client.producing.transactions import Transactions
-from tidelog.history.history import ACKS_ALL, Outcome, Transaction
+from tidelog.client.observer import Delivery, Pair
+from tidelog.history.history import Isolation, Outcome, Transaction
 from tidelog.simulation.engine.loop import NodeLoop
 
 
@@ -56,11 +52,16 @@ class Seen:
     value: object
     """Bytes or None, unless a deserializer made something else of them."""
     at_s: float
+    isolation: Isolation
+    """Level of its consumer."""
 
 
 @dataclass(slots=True)
 class Recording:
-    """Calls of one seed, in their order. `note` takes a line of each for the timeline."""
+    """Calls of one seed, in their order. `note` takes a line of each for the timeline.
+
+    A `ClientObserver`.
+    """
 
     now_s: Callable[[], float]
     topic_id: Callable[[str], bytes | None]
@@ -69,80 +70,47 @@ class Recording:
     sent: list[Sent] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     transactions: list[Transaction] = field(default_factory=list)
-    _names: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary)
-    _open: WeakKeyDictionary[Any, Transaction] = field(default_factory=WeakKeyDictionary)
+    _open: dict[str, Transaction] = field(default_factory=dict)
+    """By transactional id: the transaction that its producer began last."""
     _counts: dict[str, int] = field(default_factory=dict)
     _number: int = 0
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Note the calls of all clients for the block."""
-        with ExitStack() as stack:
-            for target, name, stand_in in (
-                (Producer, "_append", self._appending(Producer._append)),  # noqa: SLF001
-                (ReadyRecords, "take", self._taking(ReadyRecords.take)),
-                (ReadyRecords, "each", self._yielding(ReadyRecords.each)),
-                (Transactions, "begin", self._beginning(Transactions.begin)),
-                (Transactions, "commit", self._committing(Transactions.commit)),
-                (Transactions, "abort", self._aborting(Transactions.abort)),
-            ):
-                stack.enter_context(patch.object(target, name, stand_in))
-            yield
+    def writer(
+        self, *, acks: int, is_idempotent: bool, transactional_id: str | None
+    ) -> RecordedWriter:
+        """See `ClientObserver`."""
+        return RecordedWriter(
+            self, acks=acks, is_idempotent=is_idempotent, transactional_id=transactional_id
+        )
+
+    def reader(self, *, isolation_level: Isolation) -> RecordedReader:
+        """See `ClientObserver`."""
+        return RecordedReader(self, isolation_level)
+
+    def handed_over_commit_begun(self, transactional_ids: Sequence[str]) -> None:
+        """See `ClientObserver`."""
+        for one in self._handed_over(transactional_ids):
+            self.begin_commit(one)
+
+    def handed_over_committed(self, transactional_ids: Sequence[str]) -> None:
+        """See `ClientObserver`."""
+        for one in self._handed_over(transactional_ids):
+            self.end_transaction(one, "ok")
+
+    def _handed_over(self, transactional_ids: Sequence[str]) -> list[Transaction]:
+        return [self._open[name] for name in transactional_ids if name in self._open]
 
     def next_number(self) -> int:
         """Return the next place in the order of all calls."""
         self._number += 1
         return self._number
 
-    def _name(self, client: object, kind: str) -> str:
-        """Name a client by the process that it runs in."""
-        name = self._names.get(client)
-        if name is None:
-            loop = asyncio._get_running_loop()  # noqa: SLF001
-            who = f"{loop.name if isinstance(loop, NodeLoop) else '?'} {kind}"
-            self._counts[who] = self._counts.get(who, 0) + 1
-            name = self._names[client] = f"{who} {self._counts[who]}"
-        return name
-
-    # Producers
-
-    def _appending(self, append: Callable[..., None]) -> Callable[..., None]:
-        def _append(
-            producer: Any,  # of any key and value
-            tp: TopicPartition,
-            pairs: Sequence[tuple[bytes | None, bytes | None]],
-            *,
-            delivery: Delivery,
-            topic_id: bytes,
-            **rest: Any,
-        ) -> None:
-            sent = [self._sent(producer, tp, pair, topic_id) for pair in pairs]
-            noted = _NotedDelivery(self, sent, delivery)
-            append(producer, tp, pairs, delivery=noted, topic_id=topic_id, **rest)
-            self.sent.extend(sent)
-
-        return _append
-
-    def _sent(
-        self, producer: Any, tp: TopicPartition, pair: tuple[Any, Any], topic_id: bytes
-    ) -> Sent:
-        config, engine = producer._config, producer._engine  # noqa: SLF001
-        transaction = None
-        if engine.is_transactional:
-            opened = self._open.get(engine.transactions)
-            transaction = None if opened is None else opened.number
-        return Sent(
-            process=self._name(producer, "producer"),
-            number=self.next_number(),
-            tp=tp,
-            topic_id=topic_id,
-            key=_as_bytes(pair[0]),
-            value=_as_bytes(pair[1]),
-            acks=ACKS_ALL if config.acks in ("all", ACKS_ALL) else config.acks,
-            is_idempotent=config.is_idempotent,
-            transaction=transaction,
-            invoked_s=self.now_s(),
-        )
+    def name_client(self, kind: str) -> str:
+        """Name the next client of a kind by the process that it runs in."""
+        loop = asyncio._get_running_loop()  # noqa: SLF001
+        who = f"{loop.name if isinstance(loop, NodeLoop) else '?'} {kind}"
+        self._counts[who] = self._counts.get(who, 0) + 1
+        return f"{who} {self._counts[who]}"
 
     def end(self, sent: Sent, outcome: Outcome, offset: int | None, reason: str = "") -> None:
         """Note the outcome of a record."""
@@ -150,77 +118,128 @@ class Recording:
         what = reason or ("" if offset is None else f"at {offset}")
         self.note(sent.process, f"{_brief(sent.value)} to {_name_of(sent.tp)}: {outcome} {what}")
 
-    # Consumers
-
-    def _taking(self, take: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-        def taking(ready: Any, limit: int) -> list[Any]:
-            taken = take(ready, limit)
-            for record in taken:
-                self._see(ready, record)
-            return taken
-
-        return taking
-
-    def _yielding(self, each: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-        def yielding(ready: Any) -> Iterator[Any]:
-            for record in each(ready):
-                self._see(ready, record)
-                yield record
-
-        return yielding
-
-    def _see(self, ready: object, record: Any) -> None:
+    def see(self, process: str, record: Record[Any, Any], isolation: Isolation) -> None:
+        """Note a record that a consumer was handed."""
         tp = TopicPartition(record.topic, record.partition)
-        name = self._name(ready, "consumer")
-        number, at_s = self.next_number(), self.now_s()
-        topic_id = self.topic_id(record.topic)
-        self.seen.append(Seen(name, number, tp, topic_id, record.offset, record.value, at_s))
-        self.note(name, f"{_brief(record.value)} from {_name_of(tp)} at {record.offset}")
-
-    # Transactions
-
-    def _beginning(self, begin: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        async def beginning(transactions: Any) -> None:
-            await begin(transactions)
-            name = transactions.state.transactional_id
-            number = self.next_number()
-            one = Transaction(
-                process=self._name(transactions, "transactional producer"),
-                number=number,
-                transactional_id=name,
-                invoked_s=self.now_s(),
-                outcome="unknown",
+        self.seen.append(
+            Seen(
+                process=process,
+                number=self.next_number(),
+                tp=tp,
+                topic_id=self.topic_id(record.topic),
+                offset=record.offset,
+                value=record.value,
+                at_s=self.now_s(),
+                isolation=isolation,
             )
-            self._open[transactions] = one
-            self.transactions.append(one)
+        )
+        self.note(process, f"{_brief(record.value)} from {_name_of(tp)} at {record.offset}")
 
-        return beginning
+    def begin_transaction(self, process: str, transactional_id: str) -> Transaction:
+        """Note the begin of a transaction."""
+        one = Transaction(
+            process=process,
+            number=self.next_number(),
+            transactional_id=transactional_id,
+            invoked_s=self.now_s(),
+            outcome="unknown",
+        )
+        self._open[transactional_id] = one
+        self.transactions.append(one)
+        return one
 
-    def _committing(self, commit: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        async def committing(transactions: Any) -> None:
-            one = self._open.get(transactions)
-            if one is not None and one.commit_begun_s is None:
-                one.commit_begun_s = self.now_s()
-            try:
-                await commit(transactions)
-            except TransactionAbortedError as error:
-                self._end_transaction(one, "fail", str(error))
-                raise
-            self._end_transaction(one, "ok")
+    def begin_commit(self, one: Transaction) -> None:
+        """Note that its commit is asked for, the first time."""
+        if one.commit_begun_s is None:
+            one.commit_begun_s = self.now_s()
 
-        return committing
+    def end_transaction(self, one: Transaction, outcome: Outcome, reason: str = "") -> None:
+        """Note the outcome of a transaction."""
+        one.outcome, one.ended_s, one.reason = outcome, self.now_s(), reason
+        self.note(one.process, f"transaction {one.number}: {outcome} {reason}")
 
-    def _aborting(self, abort: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        async def aborting(transactions: Any) -> None:
-            await abort(transactions)
-            self._end_transaction(self._open.get(transactions), "fail", "aborted")
 
-        return aborting
+class RecordedWriter:
+    """A `WriterObserver`: a producer or a table writer."""
 
-    def _end_transaction(self, one: Transaction | None, outcome: Outcome, reason: str = "") -> None:
-        if one is not None:
-            one.outcome, one.ended_s, one.reason = outcome, self.now_s(), reason
-            self.note(one.process, f"transaction {one.number}: {outcome} {reason}")
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        acks: int,
+        is_idempotent: bool,
+        transactional_id: str | None,
+    ) -> None:
+        self._recording = recording
+        self._acks = acks
+        self._is_idempotent = is_idempotent
+        self._transactional_id = transactional_id
+        self._open: Transaction | None = None
+
+    @cached_property
+    def _name(self) -> str:
+        return self._recording.name_client("producer")
+
+    @cached_property
+    def _transactional_name(self) -> str:
+        return self._recording.name_client("transactional producer")
+
+    def sends(
+        self, tp: TopicPartition, pairs: Sequence[Pair], delivery: Delivery, *, topic_id: bytes
+    ) -> Delivery:
+        """See `WriterObserver`."""
+        recording, transaction = self._recording, self._open
+        sent = [
+            Sent(
+                process=self._name,
+                number=recording.next_number(),
+                tp=tp,
+                topic_id=topic_id,
+                key=_as_bytes(key),
+                value=_as_bytes(value),
+                acks=self._acks,
+                is_idempotent=self._is_idempotent,
+                transaction=None if transaction is None else transaction.number,
+                invoked_s=recording.now_s(),
+            )
+            for key, value in pairs
+        ]
+        recording.sent.extend(sent)
+        return _NotedDelivery(recording, sent, delivery)
+
+    def transaction_begun(self) -> None:
+        """See `WriterObserver`."""
+        name = self._transactional_id or ""
+        self._open = self._recording.begin_transaction(self._transactional_name, name)
+
+    def commit_begun(self) -> None:
+        """See `WriterObserver`."""
+        if self._open is not None:
+            self._recording.begin_commit(self._open)
+
+    def transaction_ended(self, *, is_committed: bool) -> None:
+        """See `WriterObserver`."""
+        if self._open is not None and is_committed:
+            self._recording.end_transaction(self._open, "ok")
+        elif self._open is not None:
+            self._recording.end_transaction(self._open, "fail", "aborted")
+
+
+class RecordedReader:
+    """A `ReaderObserver`: a consumer or a range reader."""
+
+    def __init__(self, recording: Recording, isolation: Isolation) -> None:
+        self._recording = recording
+        self._isolation: Isolation = isolation
+
+    @cached_property
+    def _name(self) -> str:
+        return self._recording.name_client("consumer")
+
+    def hands_out(self, records: Iterable[Record[Any, Any]]) -> None:
+        """See `ReaderObserver`."""
+        for record in records:
+            self._recording.see(self._name, record, self._isolation)
 
 
 class _NotedDelivery:
@@ -241,8 +260,9 @@ class _NotedDelivery:
         self._delivery.acknowledge(tp, base_offset, count, append_time_ms)
 
     def fail(self, error: Exception, count: int, /) -> None:
-        """See `Delivery`."""
+        """See `Delivery`. What an abort overtakes may lie in the log, where nobody commits it."""
         is_unknown = not isinstance(error, TidelogError) or error.is_outcome_unknown
+        is_unknown |= isinstance(error, TransactionAbortedError)
         for _ in range(count):
             outcome: Outcome = "unknown" if is_unknown else "fail"
             self._recording.end(self._left.pop(), outcome, None, type(error).__name__)

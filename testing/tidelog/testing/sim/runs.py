@@ -58,6 +58,11 @@ class SimulationReport:
     left_over: dict[str, int] = field(default_factory=dict)
     """Tasks of the test that still ran at its end, with the first seed that left each."""
 
+    def check(self) -> None:
+        """Raise the error of the first seed that failed; nothing if all passed."""
+        if self.failed:
+            raise self.failed[0].error
+
     def __str__(self) -> str:
         head = f"tidelog: {self.test}: {len(self.seeds)} seeds, {len(self.failed)} failed"
         failures = ("\n".join([*one.lines(""), f"tidelog: {one.error}"]) for one in self.failed)

@@ -126,11 +126,11 @@ class _Run:
     def play(self) -> None:
         """Run the test to its end, however that comes; `error` says."""
         ports = self._target.cluster.client
-        given = OutsidePorts(ports.transport, ports.clock, ports.random)
+        recording = self.simulation.recording
+        given = OutsidePorts(ports.transport, ports.clock, ports.random, recording)
         give_clients(lambda: given)
         try:
-            with self.simulation.recording.installed():
-                self._target.cluster.run(self._scenario())
+            self._target.cluster.run(self._scenario())
         except _Ended:
             pass
         except (DeadlockError, LimitError) as error:

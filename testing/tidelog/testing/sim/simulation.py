@@ -220,6 +220,7 @@ class Simulation:
             hosts=self._target.client_processes,
             fail=self._fail,
             note=self._target.note,
+            observer=self._recording,
         )
         self._processes.append(process)
         return process

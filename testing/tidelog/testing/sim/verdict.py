@@ -3,6 +3,7 @@
 The records that lie in the leaders' logs at rest are the end of the history, and the checks are
 those of the product's own suites. They know records by values that occur once; those of a user
 may repeat, so an acknowledged record is known by its offset. What nobody can tell apart is counted.
+The logs hold aborted records, too: each reading is judged by its reader's isolation.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from tidelog.chaos.node_inside import held_by, log_of
 from tidelog.client import TopicPartition
@@ -18,13 +20,16 @@ from tidelog.history.history import History, Poll, Send
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import TopicImage
 from tidelog.metadata.topic_rules import topic_rules
-from tidelog.records.batch import CONTROL_FLAG
+from tidelog.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
 from tidelog.records.records import iter_records
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.cluster.inside import Cursor, active_controller, broker_epoch, walk
 from tidelog.testing.sim.errors import BrokenPromiseError, NotSettledError
 from tidelog.testing.sim.recording import Recording, Seen, Sent
 from tidelog.testing.sim.target import SimulatedTarget
+
+Content: TypeAlias = tuple[bytes | None, bytes | None, bool]
+"""Key and value of a record, and whether it belongs to a transaction."""
 
 CLEANUP_POLICY = "cleanup.policy"
 COMPLAINTS_SHOWN_MAX = 5
@@ -85,8 +90,8 @@ class _Place:
 
     log_start: int
     end: int
-    records: dict[int, tuple[bytes | None, bytes | None]]
-    """Keys and values by offset."""
+    records: dict[int, Content]
+    """By offset; those of aborted transactions, too."""
 
 
 @dataclass(slots=True)
@@ -143,20 +148,20 @@ class _Verdict:
         for one in sent:
             tokens.of[one] = _token(one.value, f"#{one.number}")
         at = {one.offset: one for one in sent if one.offset is not None and one.outcome == "ok"}
-        free: dict[tuple[bytes | None, bytes | None], list[Sent]] = defaultdict(list)
+        free: dict[Content, list[Sent]] = defaultdict(list)
         for one in sorted(sent, key=lambda one: one.outcome == "fail"):  # the last to be there
             if one.offset is None:
-                free[one.key, one.value].append(one)
-        repeated = {(one.key, one.value) for one in sent if not one.is_idempotent}
-        stored = {(one.key, one.value): one for one in at.values() if one.is_idempotent}
-        for pair in repeated & stored.keys():  # a producer without idempotence may store it again
-            del stored[pair]
+                free[_content(one)].append(one)
+        repeated = {_content(one) for one in sent if not one.is_idempotent}
+        stored = {_content(one): one for one in at.values() if one.is_idempotent}
+        for content in repeated & stored.keys():
+            del stored[content]  # a producer without idempotence may store it again
         unmatched: list[int] = []
-        for offset, pair in sorted(place.records.items()):
+        for offset, content in sorted(place.records.items()):
             there = at.get(offset)
-            if there is not None and (there.key, there.value) == pair:
+            if there is not None and _content(there) == content:
                 tokens.by_offset[offset] = tokens.of[there]
-            elif candidates := free[pair]:
+            elif candidates := free[content]:
                 self.matched_by_value += len(candidates) > 1
                 tokens.by_offset[offset] = tokens.of[candidates.pop(0)]
             else:
@@ -168,7 +173,7 @@ class _Verdict:
         self,
         offsets: list[int],
         place: _Place,
-        stored: dict[tuple[bytes | None, bytes | None], Sent],
+        stored: dict[Content, Sent],
         tokens: _Tokens,
     ) -> None:
         """Take a record that was stored before for a duplicate, if nobody unknown writes here."""
@@ -206,6 +211,7 @@ class _Verdict:
                     ended_s=one.at_s,
                     position=one.offset,
                     records=((one.offset, token),),
+                    isolation_level=one.isolation,
                 )
             )
 
@@ -260,7 +266,7 @@ def _at_rest(target: SimulatedTarget, tp: TopicPartition) -> _Place:
     led = _led(target, tp)
     assert led is not None  # the cluster is at rest
     machine, log = led
-    records: dict[int, tuple[bytes | None, bytes | None]] = {}
+    records: dict[int, Content] = {}
     for found in walk(log, machine.disk, Cursor(), end=log.high_watermark):
         header = found.header
         if header is None or header.attributes & CONTROL_FLAG:
@@ -268,7 +274,8 @@ def _at_rest(target: SimulatedTarget, tp: TopicPartition) -> _Place:
         batch = machine.disk.look(found.path, found.position, header.size_in_bytes)
         for record in iter_records(batch):
             if record.offset >= log.log_start_offset:
-                records[record.offset] = record.key, record.value
+                is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
+                records[record.offset] = record.key, record.value, is_transactional
     return _Place(log.log_start_offset, log.high_watermark, records)
 
 
@@ -306,6 +313,10 @@ def _send(one: Sent, token: bytes) -> Send:
         reason=one.reason,
         transaction=one.transaction,
     )
+
+
+def _content(one: Sent) -> Content:
+    return one.key, one.value, one.transaction is not None
 
 
 def _name_of(tp: TopicPartition) -> str:
