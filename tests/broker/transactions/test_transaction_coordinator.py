@@ -88,6 +88,10 @@ class Brokers:
 
         return Written()
 
+    def batch_bytes_max(self, leadership: Leadership) -> int:
+        assert leadership == self.led
+        return 1 << 20
+
     def commit(self) -> None:
         self.runtime.on_high_watermark_updated(self.led, self.end_offset)
 

@@ -6,7 +6,12 @@ import pytest
 from tests.broker.transactions.coordinated_ids import P0, P1, TIMEOUT_MS, CoordinatedIds, refusal
 
 from tidelog.broker.partition_adder import Producer
-from tidelog.broker.transactions.transaction import EPOCH_LAST, State, Transaction
+from tidelog.broker.transactions.transaction import (
+    EPOCH_LAST,
+    GROWTH_BYTES_MAX,
+    State,
+    Transaction,
+)
 
 DAY_MS = 86_400_000
 
@@ -172,3 +177,23 @@ def test_only_idle_ids_expire(ids: CoordinatedIds) -> None:
     assert sorted(ids.shard.transactions) == ["open", "prepared"]
     assert ids.shard.expire("gone", ids.now) == []
     assert ids.init("empty").epoch == 0
+
+
+@pytest.mark.parametrize("epoch", [0, 127, EPOCH_LAST])
+def test_no_decision_is_larger_than_the_room_that_is_left_for_it(epoch: int) -> None:
+    largest = 2**63 - 1
+    idle = Transaction("a", Producer(largest, epoch), timeout_ms=2**31 - 1, update_ms=largest)
+    added = idle.add(iter([P0, P1]), now_ms=largest)
+    decided = [
+        added.prepare(iter([largest]), is_commit=True, now_ms=largest),
+        added.prepare(iter([largest]), is_commit=False, now_ms=largest),
+        added.fence(iter([largest]), now_ms=largest, is_final=False),
+    ]
+    followed = [one.complete(now_ms=largest) for one in decided]
+
+    def size(one: Transaction) -> int:
+        value = one.record().value
+        return 0 if value is None else value.ByteSize()
+
+    growth = max(size(one) - size(added) for one in (*decided, *followed))
+    assert 0 < growth <= GROWTH_BYTES_MAX

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
+from tidelog.broker.coordinator.append_refusals import is_final
 from tidelog.broker.coordinator.classic_member import member_id_of
 from tidelog.broker.coordinator.classic_messages import (
     Answer,
@@ -288,9 +289,11 @@ class ClassicCalls:
 
 
 def _refusal(error: TidelogError) -> KafkaError:
-    """Refuse a request that may be made again, whatever became of the records."""
+    """Refuse a request that may be made again, whatever became of the records, unless for good."""
     if isinstance(error, NotCoordinatorError):
         return _gone()
+    if isinstance(error, KafkaError) and is_final(error):
+        return error
     return CoordinatorNotAvailableError(f"the group's state could not be recorded: {error}")
 
 

@@ -56,7 +56,7 @@ class LiveGroup:
         self.assigned_ms = 0
         """Time of the last assignment, by the clock that only rises; 0: there was none."""
         self.failure = ""
-        """Why the last assignment failed, a user's assignor being wrong; empty: it did not."""
+        """Why the last assignment failed: its assignor, a record too large; empty: it did not."""
 
     def is_assignment_due(self, now_ms: int) -> bool:
         """True if an assignment is to be made; one that failed is tried again after a while."""

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from tidelog.broker.coordinator.append_refusals import is_final
 from tidelog.broker.coordinator.assignors.validated import InvalidAssignmentError
 from tidelog.broker.coordinator.classic_calls import CommitWait
 from tidelog.broker.coordinator.consumer_heartbeats import HeartbeatDecision
@@ -21,7 +22,7 @@ from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.runtime import Hosted
 from tidelog.core.background import Background
 from tidelog.core.env import Clock
-from tidelog.core.errors import TidelogError
+from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.core.logs import get_logger
 
 REST_PER_MEMBER_MS = 0.5
@@ -108,7 +109,9 @@ class GroupAssignments:
                     return False  # it was deleted
                 hosted.append(records)
                 await asyncio.sleep(0)
-        except InvalidAssignmentError as error:
+        except (InvalidAssignmentError, KafkaError) as error:
+            if isinstance(error, KafkaError) and not is_final(error):
+                raise
             live.failure = str(error)
             log.warning("no assignment", group=live.state.group_id, error=live.failure)
             return False

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from tidelog.broker.coordinator.append_refusals import check_room, refusal_of
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.record_batches import encode_batches
 from tidelog.broker.coordinator.slice_replay import Shard, replay_slice
@@ -33,23 +34,16 @@ from tidelog.broker.partition_adder import Producer
 from tidelog.core.background import Background
 from tidelog.core.env import Clock
 from tidelog.core.errors import (
-    BrokerNotAvailableError,
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
-    InvalidProducerEpochError,
-    InvalidRecordError,
     NotCoordinatorError,
-    NotEnoughReplicasError,
     RequestTimedOutError,
-    ThrottlingQuotaExceededError,
     TidelogError,
 )
 from tidelog.core.logs import get_logger
 
 log = get_logger(__name__)
 
-OF_PRODUCERS = (InvalidProducerEpochError, InvalidRecordError)
-"""Refusals of a producer, of whose transaction the log knows more."""
 LOAD_BACKOFF_S = 1.0
 """Wait before a load that failed is tried again."""
 
@@ -160,11 +154,24 @@ class Hosted(Generic[S]):
                     self.end(f"an append failed half way: {error}")
                     asyncio.get_running_loop().call_soon(self._on_broken)
                     raise _unknown(str(error)) from error
-                raise _refusal(error) from error
+                raise refusal_of(error, self.leadership.topic) from error
             self.end_offset = written.end_offset
         if records:
             self._replay(records, producer)
         return self.end_offset
+
+    def check_room(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int) -> None:
+        """Check that each record fits the log, and one larger by `spare_bytes`, too.
+
+        Raises `InvalidRequestError`, and as `append`.
+        """
+        self.check_active()
+        try:
+            limit = self._writer.batch_bytes_max(self.leadership)
+        except TidelogError as error:
+            raise refusal_of(error, self.leadership.topic) from error
+        for record in records:
+            check_room(record, spare_bytes=spare_bytes, batch_bytes_max=limit)
 
     def note_marker(self, marker: AppendedMarker) -> None:
         """Apply the end of a transaction, unless it is still to be read from the log."""
@@ -455,15 +462,6 @@ def _wake(waiter: _Waiter, error: TidelogError | None) -> None:
         waiter.done.set_result(None)
     else:
         waiter.done.set_exception(error)
-
-
-def _refusal(error: TidelogError) -> TidelogError:
-    """Say in the words of a coordinator why nothing was appended."""
-    if isinstance(error, (BrokerNotAvailableError, ThrottlingQuotaExceededError, *OF_PRODUCERS)):
-        return error
-    if isinstance(error, NotEnoughReplicasError):
-        return CoordinatorNotAvailableError(f"the internal topic takes no records now: {error}")
-    return NotCoordinatorError(f"this broker is not the coordinator any more: {error}")
 
 
 def _gone(*, is_write: bool) -> TidelogError:

@@ -153,6 +153,10 @@ class PartitionWriter:
         self.uncommitted += not written.is_over
         return written
 
+    def batch_bytes_max(self, leadership: Leadership) -> int:
+        """Largest batch that the partition takes, max.message.bytes. Raises as `append`."""
+        return self._partitions.find_led(leadership).log.config.max_message_bytes
+
     # Transactions
 
     def is_in_transaction(self, leadership: Leadership, producer: Producer) -> bool:

@@ -35,6 +35,8 @@ __all__ = ["Producer", "Topic", "TransactionPartition"]  # defined below the roo
 
 EPOCH_LAST = 32_766
 """Highest epoch in which a producer writes; the markers of its end have 32,767."""
+GROWTH_BYTES_MAX = 32
+"""Bytes by which a record grows from the transaction's last addition to its decision."""
 
 
 class State(Enum):

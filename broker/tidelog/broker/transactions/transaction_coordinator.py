@@ -25,7 +25,12 @@ from tidelog.broker.transactions.decided_markers import DecidedMarkers, HostedTr
 from tidelog.broker.transactions.end_transactions import Member
 from tidelog.broker.transactions.marker_lines import Place
 from tidelog.broker.transactions.marker_sender import MarkerWriter
-from tidelog.broker.transactions.transaction import PREPARED, ProducerIdNeededError, Transaction
+from tidelog.broker.transactions.transaction import (
+    GROWTH_BYTES_MAX,
+    PREPARED,
+    ProducerIdNeededError,
+    Transaction,
+)
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_journal import TransactionJournal
 from tidelog.broker.transactions.transaction_key import SEPARATOR, partition_of
@@ -178,7 +183,7 @@ class TransactionCoordinator:
         def decide(shard: TransactionShard, _: Iterator[int]) -> Decision[None]:
             return shard.add_partitions(transactional_id, producer, partitions, self._now())
 
-        await self._answer(transactional_id, decide, is_patient=True)
+        await self._answer(transactional_id, decide, is_patient=True, spare_bytes=GROWTH_BYTES_MAX)
 
     async def end(self, transactional_id: str, producer: Producer, *, is_commit: bool) -> Producer:
         """End a transaction; return the next one's producer. Markers follow."""
@@ -269,10 +274,12 @@ class TransactionCoordinator:
         cause: str = "",
         *,
         is_patient: bool = False,
+        spare_bytes: int | None = None,
     ) -> T:
         """Decide and answer; `cause` is for the journal, empty where nothing is to be noted.
 
-        A patient one waits for markers first, see `MARKERS_WAIT_S`.
+        A patient one waits for markers first, see `MARKERS_WAIT_S`. With `spare_bytes` what is
+        recorded leaves room for a larger record, see `Hosted.check_room`.
         """
         if self._waiting >= WAITING_MAX:
             raise ThrottlingQuotaExceededError(
@@ -285,6 +292,8 @@ class TransactionCoordinator:
                     self._find(transactional_id), transactional_id, at_most_s=MARKERS_WAIT_S
                 )
             hosted, decision = await self._decide(transactional_id, decide)
+            if spare_bytes is not None:
+                hosted.check_room(decision.records, spare_bytes=spare_bytes)
             with self.journal.because(cause):
                 end = hosted.append(decision.records or self._proof())
             await self._committed(hosted, end, is_write=bool(decision.records))

@@ -29,6 +29,8 @@ def wire_code(code: int) -> int:
     """The same of one of our codes."""
     if code == common_pb2.REQUEST_TIMED_OUT:
         return common_pb2.COORDINATOR_NOT_AVAILABLE
+    if code == common_pb2.MESSAGE_TOO_LARGE:
+        return common_pb2.UNKNOWN_SERVER_ERROR  # asked of Kafka 4.3.1, whose clients know no other
     return kafka_code(code, Place.COORDINATOR)
 
 
