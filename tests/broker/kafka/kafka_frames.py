@@ -37,7 +37,7 @@ def rules(
         pipelined=frozenset({PRODUCE}),
         abandoned=frozenset({FETCH}),
         frame_bytes_max=frame_bytes_max,
-        budget=budget or RequestBudget(queued_bytes_max),
+        budget=budget or RequestBudget(queued_bytes_max, frame_bytes_max),
         scratch=memoryview(bytearray(READ_BYTES)),
         is_full=lambda: False,
     )
@@ -84,12 +84,12 @@ def answers_in(data: bytes) -> list[tuple[int, bytes]]:
 class Peer:
     """The other end of a connection: its bytes go in as far as they are read."""
 
-    def __init__(self, of: ConnectionRules | None = None) -> None:
+    def __init__(self, of: ConnectionRules | None = None, address: str = "") -> None:
         self.rooms = 0
         self.begun: list[Request] = []
         self.read_bytes = b""
         self.unread = b""
-        self.connection = Connection(of or rules(), self._on_room)
+        self.connection = Connection(of or rules(), self._on_room, address)
 
     def _on_room(self) -> None:
         self.rooms += 1

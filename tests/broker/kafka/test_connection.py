@@ -135,63 +135,53 @@ def test_a_full_broker_reads_no_more_of_those_it_works_for_but_of_all_others() -
     assert first.correlation_ids == [1, 2]
 
 
-def test_requests_that_find_no_room_wait_in_turn_and_occupy_nothing() -> None:
-    budget = RequestBudget(MIB)
+def test_requests_that_find_no_room_wait_in_turn_and_small_ones_for_none_of_them() -> None:
+    budget = RequestBudget(4 * MIB, MIB)
     of = rules(budget=budget)
-    first, second, third = Peer(of), Peer(of), Peer(of)
-    first.send(frame(PRODUCE, 1, bytes(MIB - 3000)))
-    third.send(frame(PRODUCE, 3, b"small"))
-    second.send(frame(PRODUCE, 2, bytes(MIB - 3000)))
-    assert (first.correlation_ids, second.correlation_ids, third.correlation_ids) == ([1], [], [3])
-    assert budget.held_bytes < MIB
+    first, second, third, small = Peer(of), Peer(of), Peer(of), Peer(of)
+    whole = bytes(MIB - 3000)
+    first.send(frame(PRODUCE, 1, whole))
+    second.send(frame(PRODUCE, 2, whole))
+    third.send(frame(PRODUCE, 3, whole))
+    small.send(frame(PRODUCE, 4, b"small"))
+    assert [one.correlation_ids for one in (first, second, third, small)] == [[1], [], [], [4]]
+    assert budget.held_bytes < 2 * MIB, "half of what is left by others is an address's"
     assert not second.connection.is_reading
-    third.send(frame(PRODUCE, 4, b"small, too"))
-    assert third.correlation_ids == [3], "behind the second, who came first"
+    assert budget.is_short
     first.answer(first.begun[0])
     assert (second.rooms, third.rooms) == (1, 1)
     second.resume()
-    assert second.correlation_ids == [2]
-    assert bytes(second.begun[0].body) == bytes(MIB - 3000)
     third.resume()
-    assert third.correlation_ids == [3, 4]
-    second.begun[0].release()
-    for request in third.begun:
-        third.answer(request)
-    assert budget.held_bytes == 0
-
-
-def test_the_end_of_a_connection_gives_back_its_room_and_its_place() -> None:
-    budget = RequestBudget(MIB)
-    of = rules(budget=budget)
-    holder, waiter, granted, last = Peer(of), Peer(of), Peer(of), Peer(of)
-    half_sent = frame(PRODUCE, 1, bytes(MIB - 2000))[: MIB // 2]
-    holder.send(half_sent)
-    assert holder.connection.is_filling
-    for peer in (waiter, granted, last):
-        peer.send(frame(PRODUCE, 1, bytes(MIB - 2000)))
-    waiter.connection.end()
-    holder.connection.end()
-    assert (waiter.rooms, granted.rooms, last.rooms) == (0, 1, 0)
-    granted.connection.end()
-    assert last.rooms == 1
-    last.resume()
-    last.answer(last.begun[0])
+    assert bytes(second.begun[0].body) == whole
+    second.answer(second.begun[0])
+    third.resume()
+    assert third.correlation_ids == [3]
+    third.begun[0].release()
+    small.answer(small.begun[0])
     assert budget.held_bytes == 0
     assert not budget.is_short
 
 
-def test_who_waits_behind_one_that_leaves_is_next() -> None:
-    budget = RequestBudget(MIB)
+def test_the_end_of_a_connection_gives_back_its_room_and_its_place() -> None:
+    budget = RequestBudget(4 * MIB, MIB)
     of = rules(budget=budget)
-    holder, large, small = Peer(of), Peer(of), Peer(of)
-    holder.send(frame(PRODUCE, 1, bytes(MIB // 2)))
-    large.send(frame(PRODUCE, 2, bytes(MIB - 2000)))
-    small.send(frame(PRODUCE, 3, b"small"))
-    assert small.correlation_ids == []
-    large.connection.end()
-    assert small.rooms == 1
-    small.resume()
-    assert small.correlation_ids == [3]
+    holder, waiter, next_, last = Peer(of), Peer(of), Peer(of), Peer(of)
+    worker = Peer(of)
+    worker.send(frame(PRODUCE, 1, bytes(MIB - 2000)))
+    holder.send(frame(PRODUCE, 1, bytes(MIB - 2000))[: MIB // 2])
+    assert holder.connection.is_filling
+    for peer in (waiter, next_, last):
+        peer.send(frame(PRODUCE, 1, bytes(MIB - 2000)))
+    assert (waiter.rooms, next_.rooms, last.rooms) == (0, 0, 0)
+    waiter.connection.end()
+    holder.connection.end()
+    next_.connection.end()
+    worker.answer(worker.begun[0])
+    last.resume()
+    last.answer(last.begun[0])
+    assert (waiter.rooms, next_.begun) == (0, [])
+    assert budget.held_bytes == 0
+    assert not budget.is_short
 
 
 def test_bytes_that_are_no_request_close_after_the_answers_to_those_before() -> None:

@@ -28,7 +28,8 @@ class KafkaConfig:
         64 << 20,
         whole_number(1 << 10),
         "Maximum bytes of requests of Kafka's protocol in memory, over all connections; those "
-        "whose requests find no room are not read on.",
+        "whose requests find no room are not read on. An address gets at most half of what others "
+        "leave; an eighth is for small requests alone.",
         key=QUEUED_BYTES_KEY,
     )
     connections_max: int = declare(

@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidelog.broker.kafka.answer_queue import AnswerQueue, Buffer
-from tidelog.broker.kafka.frame_reader import FrameReader
-from tidelog.broker.kafka.request_budget import RequestBudget
+from tidelog.broker.kafka.frame_reader import Frame, FrameReader
+from tidelog.broker.kafka.request_budget import RequestBudget, RequestRoom
 from tidelog.broker.kafka.request_header import (
     ApiForm,
     ApiForms,
@@ -58,8 +58,7 @@ class Request:
     """A request in flight. Answer it once, by `Connection.answer` or `close_after`."""
 
     __slots__ = (
-        "_budget",
-        "_held_bytes",
+        "_room",
         "answered",
         "body",
         "form",
@@ -75,7 +74,7 @@ class Request:
         body: memoryview,
         *,
         size: int,
-        budget: RequestBudget,
+        room: RequestRoom,
     ) -> None:
         self.header = header
         self.form = form
@@ -84,8 +83,7 @@ class Request:
         self.size = size
         """Bytes of the frame."""
         self.has_ended = False
-        self._budget = budget
-        self._held_bytes = size
+        self._room: RequestRoom | None = room
         self.answered: tuple[Sequence[Buffer] | None, Callable[[], None]] | None = None
         """Its answer, if it has one, and what to call when that was sent; for `Connection`."""
 
@@ -94,10 +92,15 @@ class Request:
 
         An answer does so in any case; a request that waits for long does it before.
         """
-        held, self._held_bytes = self._held_bytes, -1
-        if held >= 0:
+        room, self._room = self._room, None
+        if room is not None:
             self.body = memoryview(b"")
-            self._budget.give_back(held)
+            room.release()
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of its room, 0 when it is given back."""
+        return 0 if self._room is None else self._room.held_bytes
 
 
 class Connection:
@@ -108,7 +111,9 @@ class Connection:
     call `resume` soon.
     """
 
-    def __init__(self, rules: ConnectionRules, on_room: Callable[[], None]) -> None:
+    def __init__(
+        self, rules: ConnectionRules, on_room: Callable[[], None], address: str = ""
+    ) -> None:
         self.requests = 0
         """Number of requests since the connection began."""
         self.refusal: RefusedFrameError | None = None
@@ -120,6 +125,7 @@ class Connection:
             budget=rules.budget,
             scratch=rules.scratch,
             on_room=on_room,
+            address=address,
         )
         self._waiting: deque[Request] = deque()
         self._begun: deque[Request] = deque()
@@ -138,8 +144,18 @@ class Connection:
 
     @property
     def is_filling(self) -> bool:
-        """True while a frame that has its buffer is not whole: its room is kept from others."""
+        """True while a large frame that was begun is not whole: its room is kept from others."""
         return self._reader.is_filling
+
+    @property
+    def filling_bytes(self) -> int:
+        """Size of that frame."""
+        return self._reader.frame_bytes
+
+    @property
+    def is_waiting_for_room(self) -> bool:
+        """True while the next bytes have no room, whatever the peer does."""
+        return self._reader.is_waiting_for_room
 
     @property
     def is_reading(self) -> bool:
@@ -162,8 +178,8 @@ class Connection:
 
     def resume(self) -> list[Request]:
         """Return the requests that may begin now."""
-        # A frame that has its buffer is received to its end: it keeps its room from others.
-        self._needs_bytes = self._reader.is_filling
+        # A frame that was begun is received to its end: it keeps its room from others.
+        self._needs_bytes = self._reader.needs_bytes
         while self._may_read():
             frame = self._next_frame()
             if frame is None:
@@ -229,24 +245,29 @@ class Connection:
             and unanswered < IN_FLIGHT_MAX
             and self.answers.unsent_bytes < UNSENT_BYTES_MAX
             and not (unanswered and self._rules.is_full())
+            and not (unanswered and self._holds_its_share())
         )
 
-    def _next_frame(self) -> memoryview | None:
+    def _holds_its_share(self) -> bool:
+        held = sum(one.held_bytes for one in (*self._begun, *self._waiting))
+        return held >= self._rules.budget.connection_bytes_max
+
+    def _next_frame(self) -> Frame | None:
         try:
             return self._reader.next_frame()
         except RefusedFrameError as error:
             self._refuse(error)
             return None
 
-    def _take(self, frame: memoryview) -> None:
+    def _take(self, frame: Frame) -> None:
         try:
-            header, form, body = read_header(frame, self._rules.forms)
+            header, form, body = read_header(frame.data, self._rules.forms)
         except RefusedFrameError as error:
-            self._rules.budget.give_back(len(frame))
+            frame.room.release()
             self._refuse(error)
             return
         self.requests += 1
-        request = Request(header, form, body, size=len(frame), budget=self._rules.budget)
+        request = Request(header, form, body, size=len(frame.data), room=frame.room)
         self._waiting.append(request)
 
     def _begin(self) -> list[Request]:

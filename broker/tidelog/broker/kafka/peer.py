@@ -78,7 +78,7 @@ class KafkaPeer:
         host: PeerHost,
     ) -> None:
         self.stream = stream
-        self.connection = Connection(rules, self._on_room)
+        self.connection = Connection(rules, self._on_room, stream.host)
         self.touched_s = 0.0
         """Time of the last contact, on the loop's clock; for the server."""
         self.sent_s = 0.0

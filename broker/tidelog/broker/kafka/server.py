@@ -29,6 +29,8 @@ SILENCE_MS_MAX = 10_000
 """Time after which a connection without a request gives way to a new one, at the limit of them."""
 PROGRESS_BYTES_MIN = 64 << 10
 """Minimum bytes of a begun request to send within the time for it: a slower client has stopped."""
+PROGRESS_PARTS = 8
+"""The same for a large request, which ends within so many of these times: one of its parts."""
 
 log = get_logger(__name__)
 
@@ -54,7 +56,10 @@ class KafkaTimes:
     unsent_ms: int = 30_000
     """With answers of which it takes nothing."""
     unfinished_ms: int = 10_000
-    """In the middle of a request, while others wait for the room that it takes."""
+    """In the middle of a request, while others wait for the room that it takes.
+
+    Of a request that comes too slowly, see PROGRESS_PARTS, the same.
+    """
 
 
 class KafkaServer:
@@ -75,7 +80,7 @@ class KafkaServer:
         self._config = config
         self._times = times
         self._on_fatal = on_fatal
-        self._budget = RequestBudget(config.queued_bytes_max)
+        self._budget = RequestBudget(config.queued_bytes_max, config.request_bytes_max)
         self._accepted = 0
         self._rules = ConnectionRules(
             forms=apis.forms,
@@ -271,14 +276,16 @@ class KafkaServer:
 
 
 def _has_stopped(peer: KafkaPeer, now_s: float, unfinished_ms: int) -> bool:
-    """Tell if the peer sent almost nothing of the request that it has begun for too long."""
+    """Tell if the peer sent too little of the request that it has begun for too long."""
     connection, before = peer.connection, peer.progress
     if not connection.is_filling:
         return False
+    least = max(PROGRESS_BYTES_MIN, connection.filling_bytes // PROGRESS_PARTS)
     if (
         before is not None
         and before.requests == connection.requests
-        and connection.received_bytes - before.received_bytes < PROGRESS_BYTES_MIN
+        and not connection.is_waiting_for_room
+        and connection.received_bytes - before.received_bytes < least
     ):
         return now_s - before.at_s >= unfinished_ms / 1000
     peer.progress = Progress(now_s, connection.requests, connection.received_bytes)
