@@ -23,14 +23,15 @@ from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log import validation
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.record_check import check_compressed_records, check_records
-from tidelog.records.batch import HEADER_BYTES, parse_header, validate_batches
+from tidelog.log.record_check import RecordRules, check_compressed_records, check_records
+from tidelog.records.batch import HEADER_BYTES, BatchHeader, parse_header, validate_batches
 from tidelog.records.compression import Codec, decompress
 from tidelog.records.records import Record, encode_batch
 
 BATCH_BYTES = 900_000
 NOW_MS = 1_700_000_000_000
 MESSAGE_BYTES_MAX = 1 << 20
+RULES = RecordRules()
 ROUNDS, APPEND_ROUNDS = 9, 40
 KINDS = ((100, 0), (100, 40), (1024, 0), (1024, 300))
 """Bytes of a value, and how much more or less."""
@@ -62,11 +63,9 @@ def _check(batch: bytes) -> dict[str, Any]:
 
     def look() -> None:
         if header.codec_id == Codec.NONE:
-            check_records(header, view, needs_keys=False)
+            check_records(header, view, RULES)
         else:
-            check_compressed_records(
-                header, view, needs_keys=False, max_message_bytes=MESSAGE_BYTES_MAX
-            )
+            check_compressed_records(header, view, RULES, max_message_bytes=MESSAGE_BYTES_MAX)
 
     return {
         "batch_bytes": len(batch),
@@ -106,8 +105,8 @@ async def _appends() -> list[dict[str, Any]]:
     return figures
 
 
-def _leave_alone(_header: object, _batch: object, *, needs_keys: bool) -> None:
-    del needs_keys
+def _leave_alone(header: BatchHeader, _batch: object, _rules: object) -> int:
+    return header.max_timestamp
 
 
 def _note(least: dict[str, float], name: str, work: Callable[[], object], times: int) -> None:

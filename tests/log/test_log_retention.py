@@ -297,3 +297,31 @@ async def test_a_segment_cut_to_nothing_has_a_first_time_anew(
     for time_ms in (5000, 5050):
         append(log, b"a", times=[time_ms])
     assert base_offsets(disk, DIRECTORY) == [0]
+
+
+async def test_records_without_timestamps_have_their_time_from_the_first_look_on(
+    open_log: OpenLog, clock: StillClock
+) -> None:
+    log = await open_log(retention_ms=RETENTION_MS, segment_ms=10)
+    append(log, b"a", times=[-1])
+    commit(log)
+    await log.apply_retention()
+    clock.now_ms += RETENTION_MS
+    await log.apply_retention()
+    append(log, b"b", times=[-1])
+    commit(log)
+    clock.now_ms += 1
+    await log.apply_retention()
+    assert log.log_start_offset == 0, "the newer one keeps the older one"
+    clock.now_ms += RETENTION_MS + 1
+    await log.apply_retention()
+    assert log.log_start_offset == 2
+
+
+async def test_a_segment_without_timestamps_does_not_end_for_its_age(
+    open_log: OpenLog, disk: SimDisk
+) -> None:
+    log = await open_log(segment_ms=10)
+    for time_ms in (-1, -1, NOW_MS, -1, NOW_MS):
+        append(log, b"a", times=[time_ms])
+    assert base_offsets(disk, DIRECTORY) == [0]

@@ -8,7 +8,6 @@ from tests.log.partition_logs import NOW_MS, OpenLog, Producer, append, batches,
 from tests.log.transaction_logs import Writer, transactional
 
 from tidelog.core.errors import (
-    CorruptMessageError,
     InvalidProducerEpochError,
     InvalidRecordError,
     OutOfOrderSequenceError,
@@ -169,7 +168,7 @@ async def test_control_batches_of_clients_stay_refused(open_log: OpenLog) -> Non
     Writer(7).send(log, b"a")
     mark(log, epoch=1)
     (_, _), (_, marker) = batches(log)
-    with pytest.raises(CorruptMessageError, match="control batches"):
+    with pytest.raises(InvalidRecordError, match="control batches"):
         log.append_as_leader(marker, leader_epoch=3, transactional=True)
 
 

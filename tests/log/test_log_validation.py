@@ -20,7 +20,6 @@ from tests.log.partition_logs import (
 )
 
 from tidelog.core.errors import (
-    CorruptMessageError,
     InvalidRecordError,
     InvalidTimestampError,
     MessageTooLargeError,
@@ -28,11 +27,14 @@ from tidelog.core.errors import (
     UnsupportedCompressionTypeError,
 )
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.validation import Seen, inspect_compressed, walk_uncompressed
 from tidelog.records.batch import (
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
+    HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
     TRANSACTIONAL_FLAG,
+    validate_batches,
 )
 from tidelog.records.compression import Codec
 
@@ -106,14 +108,19 @@ async def test_timestamps_lie_within_the_topics_bounds(open_log: OpenLog, codec:
     assert values(log) == [b"a", b"b"]
 
 
-async def test_a_record_of_any_age_is_taken_by_default_but_none_from_before_1970(
-    open_log: OpenLog,
-) -> None:
+async def test_a_record_of_any_age_is_taken_by_default(open_log: OpenLog) -> None:
     log = await open_log()
-    append(log, b"a", times=[0])
-    refuses(log, InvalidTimestampError, batch(b"b", times=[-1]))
-    refuses(log, InvalidTimestampError, batch(b"b", times=[NOW_MS + 3_600_001]))
-    assert values(log) == [b"a"]
+    append(log, b"a", b"b", times=[0, -5])
+    refuses(log, InvalidTimestampError, batch(b"c", times=[NOW_MS + 3_600_001]))
+    assert values(log) == [b"a", b"b"]
+
+
+async def test_a_record_without_a_timestamp_is_of_no_age(open_log: OpenLog) -> None:
+    log = await open_log(**LIMITS)
+    append(log, b"a", b"b", times=[-1, NOW_MS])
+    append(log, b"c", times=[-1])
+    refuses(log, InvalidTimestampError, batch(b"d", times=[-2]))
+    assert [header.max_timestamp for header, _ in batches(log)] == [NOW_MS, -1]
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
@@ -133,10 +140,82 @@ async def test_append_time_is_that_of_all_records_whatever_they_say(
     assert served(follower) == served(log)
 
 
-@pytest.mark.parametrize("flag", [LOG_APPEND_TIME_FLAG, CONTROL_FLAG, DELETE_HORIZON_FLAG])
-async def test_a_producer_sets_no_flag_that_is_the_brokers(open_log: OpenLog, flag: int) -> None:
+@pytest.mark.parametrize("flag", [LOG_APPEND_TIME_FLAG, DELETE_HORIZON_FLAG])
+async def test_a_producers_flags_about_times_mean_nothing(open_log: OpenLog, flag: int) -> None:
+    log = await open_log()
+    sent = batch(b"a", b"b", times=[NOW_MS - 7, NOW_MS])
+    log.append_as_leader(but(sent, attributes=flag, max_timestamp=NOW_MS - 9), leader_epoch=0)
+    assert [(header.attributes, header.max_timestamp) for header, _ in batches(log)] == [
+        (0, NOW_MS)
+    ]
+    assert [record.timestamp for record in served(log)] == [NOW_MS - 7, NOW_MS]
+
+
+async def test_no_flag_of_a_producers_passes_for_the_logs_own_time(open_log: OpenLog) -> None:
+    log = await open_log(**APPEND_TIME)
+    refuses(log, InvalidTimestampError, but(batch(b"a"), attributes=LOG_APPEND_TIME_FLAG))
+    log.append_as_leader(but(batch(b"a"), attributes=DELETE_HORIZON_FLAG), leader_epoch=0)
+    assert [header.attributes for header, _ in batches(log)] == [LOG_APPEND_TIME_FLAG]
+
+
+async def test_a_control_batch_is_the_brokers_alone(open_log: OpenLog) -> None:
     for config in ({}, APPEND_TIME):
-        refuses(await open_log(**config), CorruptMessageError, but(batch(b"a"), attributes=flag))
+        refuses(
+            await open_log(**config), InvalidRecordError, but(batch(b"a"), attributes=CONTROL_FLAG)
+        )
+
+
+LIES = [0, -1, NOW_MS - 30 * 86_400_000, NOW_MS + 1, NOW_MS + 10**12, 2**63 - 1, -(2**63)]
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("lie", LIES)
+async def test_a_batchs_max_timestamp_is_that_of_its_records_whatever_its_header_says(
+    open_log: OpenLog, codec: Codec, lie: int
+) -> None:
+    log = await open_log()
+    sent = batch(b"old", b"new", b"mid", times=[NOW_MS - 9, NOW_MS, NOW_MS - 5], codec=codec)
+    log.append_as_leader(but(sent, max_timestamp=lie), leader_epoch=0)
+    ((header, stored),) = batches(log)
+    assert header.max_timestamp == NOW_MS
+    assert stored[HEADER_BYTES:] == sent[HEADER_BYTES:], "records are not touched"
+    assert served(log)[1].timestamp == NOW_MS
+    found = log.offset_for_time(NOW_MS, upper_bound=log.log_end_offset)
+    assert found is not None
+    assert (found.offset, found.timestamp_ms) == (1, NOW_MS)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+async def test_an_old_max_timestamp_does_not_have_new_records_deleted(
+    open_log: OpenLog, codec: Codec
+) -> None:
+    log = await open_log(retention_ms=60_000)
+    sent = batch(b"back-dated", b"of now", times=[NOW_MS - 3_600_000, NOW_MS], codec=codec)
+    log.append_as_leader(but(sent, max_timestamp=NOW_MS - 3_600_000), leader_epoch=0)
+    log.set_high_watermark(log.log_end_offset)
+    await log.apply_retention()
+    assert values(log) == [b"back-dated", b"of now"]
+
+
+async def test_a_record_ahead_of_time_does_not_pass_under_a_header_of_now(
+    open_log: OpenLog,
+) -> None:
+    log = await open_log(**LIMITS)
+    sent = batch(b"a", b"b", times=[NOW_MS, NOW_MS + 51])
+    refuses(log, InvalidTimestampError, but(sent, max_timestamp=NOW_MS))
+
+
+async def test_what_a_worker_computed_is_stored(open_log: OpenLog) -> None:
+    log = await open_log()
+    sent = but(batch(b"a", codec=Codec.GZIP), max_timestamp=0)
+    seen = inspect_compressed(sent, config=log.config, now_ms=NOW_MS)
+    log.append_as_leader(sent, leader_epoch=0, seen=seen)
+    plain = but(batch(b"a"), max_timestamp=0)
+    found = validate_batches(plain, max_message_bytes=1 << 20)
+    for _ in walk_uncompressed(found, config=log.config, now_ms=NOW_MS):
+        pass
+    log.append_as_leader(plain, leader_epoch=0, seen=Seen(walked=True, batches=found))
+    assert [header.max_timestamp for header, _ in batches(log)] == [1, 1]
 
 
 async def test_create_time_is_not_answered(open_log: OpenLog) -> None:

@@ -7,10 +7,22 @@ from collections.abc import Callable
 
 import pytest
 
-from tidelog.core.errors import InvalidRecordError, MessageTooLargeError, TidelogError
+from tidelog.core.errors import (
+    InvalidRecordError,
+    InvalidTimestampError,
+    MessageTooLargeError,
+    TidelogError,
+)
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.producers import ProducerStates
-from tidelog.log.record_check import INFLATED_TIMES_MAX, check_compressed_records, check_records
+from tidelog.log.record_check import (
+    INFLATED_TIMES_MAX,
+    RECORD_ERRORS_MAX,
+    RecordRules,
+    check_compressed_records,
+    check_records,
+    record_slices,
+)
 from tidelog.log.validation import Seen, inspect_compressed, is_compressed, validate_produced
 from tidelog.records.batch import HEADER_BYTES, BatchHeader, parse_header, seal
 from tidelog.records.compression import Codec, compress
@@ -67,8 +79,16 @@ def sealed(batch: bytes, payload: bytes, **fields: int) -> bytes:
     return seal(parse_header(batch)._replace(**fields), payload)
 
 
-def check(batch: bytes, *, needs_keys: bool = False) -> None:
-    check_records(parse_header(batch), memoryview(batch), needs_keys=needs_keys)
+def check(batch: bytes, rules: RecordRules = RecordRules()) -> int:  # noqa: B008
+    return check_records(parse_header(batch), memoryview(batch), rules)
+
+
+def refusal(batch: bytes, rules: RecordRules) -> InvalidTimestampError | InvalidRecordError:
+    try:
+        check(batch, rules)
+    except (InvalidTimestampError, InvalidRecordError) as error:
+        return error
+    raise AssertionError("it was taken")
 
 
 def is_readable(batch: bytes) -> bool:
@@ -119,6 +139,74 @@ def test_what_is_taken_is_what_readers_can_read(make: Make, count: int) -> None:
         assert is_taken(damaged) == readable, bytes(payload)
         verdicts.add(readable)
     assert False in verdicts, "some were damaged"
+
+
+def newest(batch: bytes) -> int:
+    return max(-1, *(record.timestamp for record in iter_records(batch)))
+
+
+TIMES: dict[str, Callable[[int], int]] = {
+    "alike": lambda _: NOW_MS,
+    "none": lambda _: -1,
+    "rising": lambda n: NOW_MS + n,
+    "rising fast": lambda n: NOW_MS + n * 1013,
+    "falling": lambda n: NOW_MS - n,
+    "falling fast": lambda n: NOW_MS - n * 1013,
+    "to and fro": lambda n: NOW_MS + n * 7919 % 1000 - 500,
+    "one late": lambda n: NOW_MS + (n == 130) * 2**30,
+    "one early": lambda n: NOW_MS - (n == 130) * 2**30,
+    "first early": lambda n: NOW_MS - (n == 0) * 2**40,
+    "before 1970": lambda n: -7 - n % 5,
+}
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("make", KINDS)
+def test_the_walk_finds_the_newest_timestamp(make: Make, times: str) -> None:
+    for count in COUNTS:
+        records = [make(n)._replace(timestamp=TIMES[times](n)) for n in range(count)]
+        batch = encode_batch(records)
+        assert check(batch) == newest(batch)
+        for shift in (1, -1, 70, -70, 2**20):  # the first record's delta is not 0
+            moved = sealed(batch, batch[HEADER_BYTES:], base_timestamp=NOW_MS + shift)
+            assert check(moved) == newest(moved)
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("needs_keys", [False, True])
+def test_the_records_to_blame_are_named(make: Make, times: str, needs_keys: bool) -> None:
+    rules = RecordRules(
+        needs_keys=needs_keys, oldest_ms=NOW_MS - 200, newest_ms=NOW_MS + 200, now_ms=NOW_MS
+    )
+    for count in COUNTS:
+        records = [make(n)._replace(timestamp=TIMES[times](n)) for n in range(count)]
+        keyless = [one.offset for one in records if needs_keys and one.key is None]
+        late = [
+            one.offset
+            for one in records
+            if not rules.oldest_ms <= one.timestamp <= rules.newest_ms
+            and one.timestamp != -1
+            and one.offset not in keyless
+        ]
+        batch = encode_batch(records)
+        if not keyless + late:
+            assert check(batch, rules) == newest(batch)
+            continue
+        error = refusal(batch, rules)
+        assert isinstance(error, InvalidTimestampError if late else InvalidRecordError)
+        assert [one.batch_index for one in error.record_errors] == sorted(keyless + late)
+        assert all(f"record {one.batch_index} " in one.message for one in error.record_errors)
+
+
+def test_no_error_names_more_records_than_its_bound() -> None:
+    count = RECORD_ERRORS_MAX + 5
+    batch = encode_batch([keyless(n) for n in range(count)])
+    header, rules = parse_header(batch), RecordRules(needs_keys=True)
+    with pytest.raises(InvalidRecordError, match=f"; {RECORD_ERRORS_MAX - 1} more") as refused:
+        for _ in record_slices(header, memoryview(batch), rules):
+            pass
+    assert len(refused.value.record_errors) == RECORD_ERRORS_MAX
 
 
 @pytest.mark.parametrize("base", [2**63 - 1, -(2**63), 2**63 - 5, 2**63 - 2**29, 0])
@@ -192,7 +280,7 @@ def test_records_inflate_no_further_than_the_topic_says(codec: Codec) -> None:
     inspect_compressed(fits, config=config, now_ms=2 * NOW_MS)
     with pytest.raises(MessageTooLargeError, match=r"max\.message\.bytes"):
         check_compressed_records(
-            parse_header(bomb), memoryview(bomb), needs_keys=False, max_message_bytes=limit
+            parse_header(bomb), memoryview(bomb), RecordRules(), max_message_bytes=limit
         )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 from tidelog.core.errors import (
     CorruptMessageError,
+    InvalidRecordError,
     MessageTooLargeError,
     UnsupportedCompressionTypeError,
 )
@@ -34,7 +35,12 @@ from tidelog.records.batch import (
 from tidelog.records.compression import Codec, compress, decompress
 from tidelog.records.records import Record, encode_batch, iter_records, read_marker, rebuild_batch
 
-REFUSALS = (CorruptMessageError, UnsupportedCompressionTypeError, MessageTooLargeError)
+REFUSALS = (
+    CorruptMessageError,
+    InvalidRecordError,
+    UnsupportedCompressionTypeError,
+    MessageTooLargeError,
+)
 MEMORY_GROWTH_BYTES_MAX = 128 << 20
 _MAX_BYTES = 1 << 20
 _EDGES = (0, 1, 0x7F, 0x80, 0xFE, 0xFF)

@@ -7,12 +7,16 @@ import struct
 import pytest
 from crc32c import crc32c
 
-from tidelog.core.errors import CorruptMessageError, MessageTooLargeError, TidelogError
+from tidelog.core.errors import (
+    CorruptMessageError,
+    InvalidRecordError,
+    MessageTooLargeError,
+    TidelogError,
+    UnsupportedCompressionTypeError,
+)
 from tidelog.records.batch import (
     CONTROL_FLAG,
-    DELETE_HORIZON_FLAG,
     HEADER_BYTES,
-    LOG_APPEND_TIME_FLAG,
     MIN_RECORD_BYTES,
     BatchHeader,
     assign_offsets,
@@ -92,20 +96,26 @@ def test_no_cut_batch_is_accepted(length: int) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"magic": 1},
-        {"records_count": 0, "last_offset_delta": -1},
+        {"records_count": 0},
         {"records_count": 3},
         {"last_offset_delta": 5},
         {"records_count": 2**31 - 1, "last_offset_delta": 2**31 - 2},
         {"attributes": CONTROL_FLAG},
-        {"attributes": LOG_APPEND_TIME_FLAG},
-        {"attributes": DELETE_HORIZON_FLAG},
-        {"attributes": 5},
     ],
 )
 def test_a_producers_claims_must_hold_even_under_a_right_crc(fields: dict[str, int]) -> None:
-    with pytest.raises(CorruptMessageError):
+    with pytest.raises(InvalidRecordError):
         validate_batches(with_fields(batch(b"abc"), **fields), max_message_bytes=LIMIT)
+
+
+def test_a_batch_of_another_format_or_codec_is_refused_under_a_right_crc() -> None:
+    with pytest.raises(CorruptMessageError, match="magic is 1"):
+        validate_batches(with_fields(batch(b"abc"), magic=1), max_message_bytes=LIMIT)
+    none = with_fields(batch(b"abc"), records_count=0, last_offset_delta=-1)
+    with pytest.raises(CorruptMessageError, match="claims 0 records"):
+        validate_batches(none, max_message_bytes=LIMIT)
+    with pytest.raises(UnsupportedCompressionTypeError, match="codec 5"):
+        validate_batches(with_fields(batch(b"abc"), attributes=5), max_message_bytes=LIMIT)
 
 
 @pytest.mark.parametrize("size", [10, 1 << 15])
@@ -119,7 +129,7 @@ def test_a_compressed_batch_counts_no_more_records_than_readers_inflate(
         seal(fields._replace(records_count=most), bytes(size)), max_message_bytes=LIMIT
     )
     beyond = fields._replace(records_count=most + 1, last_offset_delta=most)
-    with pytest.raises(CorruptMessageError, match="cannot fit"):
+    with pytest.raises(InvalidRecordError, match="cannot fit"):
         validate_batches(seal(beyond, bytes(size)), max_message_bytes=LIMIT)
 
 

@@ -11,6 +11,8 @@ has the rest of the tree.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tidelog.core import coordinator_errors, transaction_errors
 from tidelog.core.coordinator_errors import *  # noqa: F403  # one list of classes, in two files
 from tidelog.core.error_base import KafkaError, TidelogError
@@ -53,6 +55,7 @@ __all__ = [
     "OutOfOrderSequenceError",
     "PolicyViolationError",
     "PreferredLeaderNotAvailableError",
+    "RecordError",
     "RequestTimedOutError",
     "StaleAttemptError",
     "StaleBrokerEpochError",
@@ -182,10 +185,25 @@ class ClusterAuthorizationFailedError(KafkaError):
     code = common_pb2.CLUSTER_AUTHORIZATION_FAILED
 
 
+class RecordError(NamedTuple):
+    """A record that is to blame for the refusal of its batch (KIP-467)."""
+
+    batch_index: int
+    """Its place in the batch, from 0 on."""
+    message: str = ""
+
+
 class InvalidTimestampError(KafkaError):
-    """A timestamp farther from now than the topic allows. Nothing was appended."""
+    """A timestamp farther from now than the topic allows. Nothing was appended.
+
+    `record_errors` names the records to blame: the others may be sent again without these.
+    """
 
     code = common_pb2.INVALID_TIMESTAMP
+
+    def __init__(self, message: str, *, record_errors: tuple[RecordError, ...] = ()) -> None:
+        super().__init__(message)
+        self.record_errors = record_errors
 
 
 class TopicAlreadyExistsError(KafkaError):
@@ -301,9 +319,16 @@ class ElectionNotNeededError(KafkaError):
 
 
 class InvalidRecordError(KafkaError):
-    """Records that this topic does not take. Nothing was appended."""
+    """Records that this topic does not take. Nothing was appended.
+
+    `record_errors` as in `InvalidTimestampError`; empty: all of the batch.
+    """
 
     code = common_pb2.INVALID_RECORD
+
+    def __init__(self, message: str, *, record_errors: tuple[RecordError, ...] = ()) -> None:
+        super().__init__(message)
+        self.record_errors = record_errors
 
 
 class ThrottlingQuotaExceededError(KafkaError):

@@ -394,7 +394,7 @@ class PartitionLog:
             self._require_usable()
             now_ms = self._clock.wall_ms()
             self.producers.expire(now_ms, expiration_ms=expiration_ms)
-            facts = await self.reading(self._segments.facts)
+            facts = await self.reading(lambda: self._segments.facts(now_ms))
             return await self._ends.retire_expired(facts, config=self.config, now_ms=now_ms)
 
     def has_deleted_files(self) -> bool:

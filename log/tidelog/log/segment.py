@@ -128,7 +128,7 @@ class Segment:
         return not self.size or (
             self.size + size_bytes <= config.segment_bytes
             and header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
-            and header.max_timestamp - self._oldest_timestamp() <= config.roll_ms
+            and self._age_at(header.max_timestamp) <= config.roll_ms
             and not self._offsets.file.is_full
             and not self._times.file.is_full
         )
@@ -137,7 +137,7 @@ class Segment:
         """Read the pages that the first append needs, so that it does not wait for the disk."""
         if self.size:
             self._newest = self.newest
-            self._oldest_timestamp()
+            self._age_at(0)
 
     # Writing
 
@@ -360,12 +360,12 @@ class Segment:
         except StorageError:
             error.is_outcome_unknown = True
 
-    def _oldest_timestamp(self) -> int:
-        """Timestamp of the first batch."""
+    def _age_at(self, timestamp: int) -> int:
+        """Time since the timestamp of the first batch; 0 where that has none."""
         if self._first_timestamp is None:
             header = self._header_at(0)
             self._first_timestamp = header.max_timestamp if header else NO_TIMESTAMP
-        return self._first_timestamp
+        return timestamp - self._first_timestamp if self._first_timestamp >= 0 else 0
 
     def _load_newest(self) -> TimeEntry:
         """Find the newest entry: the time index's last one, or a newer batch after it."""

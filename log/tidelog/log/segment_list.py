@@ -33,6 +33,8 @@ class SegmentList:
         self._run_at = run_at
         self._retired: list[tuple[int, str]] = []
         self._checked_to = 0
+        self._undated: dict[int, tuple[int, int]] = {}
+        """Size and time of the first look at it, by base offset, of segments without timestamps."""
 
     @property
     def active(self) -> Segment:
@@ -44,9 +46,21 @@ class SegmentList:
         """Size of all segments' logs, without indexes."""
         return sum(segment.size for segment in self.all)
 
-    def facts(self) -> list[SegmentFacts]:
-        """Facts about each segment for retention."""
-        return [SegmentFacts(one.next_offset, one.size, one.max_timestamp) for one in self.all]
+    def facts(self, now_ms: int) -> list[SegmentFacts]:
+        """Facts about each segment for retention.
+
+        One whose records have no timestamps is as new as this first sees it at its size.
+        """
+        facts, undated = [], {}
+        for one in self.all:
+            newest_ms = one.max_timestamp
+            if newest_ms < 0 and one.size:
+                known_size, newest_ms = self._undated.get(one.base_offset, (-1, now_ms))
+                newest_ms = newest_ms if known_size == one.size else now_ms
+                undated[one.base_offset] = one.size, newest_ms
+            facts.append(SegmentFacts(one.next_offset, one.size, newest_ms))
+        self._undated = undated
+        return facts
 
     def holding(self, offset: int) -> Segment:
         """Segment that holds `offset`; the first one when `offset` is lower than all."""

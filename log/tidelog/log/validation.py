@@ -2,14 +2,15 @@
 
 For a leader: `batch.validate_batches` checks structure and CRC, this module the topic's own rules,
 and `record_check` the records inside against the header. Compressed batches must be inflated for
-that, which a caller on an event loop does in a worker thread (decision 0030).
+that, which a caller on an event loop does in a worker thread (decision 0030). What a header says
+about its records' timestamps is computed, never believed (decision 0071).
 """
 
 # Pure: decides, never acts (rule R2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from typing import NamedTuple
 
 from tidelog.core.errors import (
@@ -19,20 +20,27 @@ from tidelog.core.errors import (
     UnsupportedCompressionTypeError,
 )
 from tidelog.log.config import LogConfig
-from tidelog.log.record_check import check_compressed_records, check_records, record_slices
+from tidelog.log.record_check import (
+    RecordRules,
+    check_compressed_records,
+    check_records,
+    record_slices,
+)
 from tidelog.records.batch import (
+    BROKER_TIME_FLAGS,
     CODEC_MASK,
     HEADER_BYTES,
+    LOG_APPEND_TIME_FLAG,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     Buffer,
     batch_bytes,
     iter_batches,
     set_append_time,
+    set_max_timestamp,
     validate_batches,
 )
 from tidelog.records.compression import Codec
-from tidelog.records.records import iter_records
 
 LOG_APPEND_TIME = "LogAppendTime"
 _CODEC_AT = 22
@@ -48,9 +56,12 @@ class Seen(NamedTuple):
     """Checks already done on the records of a request, with one topic's config."""
 
     inspected: bool = False
-    """True: the records of compressed batches are valid, or need no check."""
+    """True: the records of compressed batches are valid, with computed headers, or need no check.
+
+    Without a check their headers are believed.
+    """
     walked: bool = False
-    """True: the records of uncompressed batches are valid."""
+    """True: the same of uncompressed batches."""
     batches: Sequence[ProducedBatch] = ()
     """Batches of the request, with CRCs checked; empty: not parsed yet."""
 
@@ -69,7 +80,8 @@ def validate_produced(
     """Validate a produce request's records; return header and bytes of each batch, at least one.
 
     `transactional`: transactional batches are accepted; see `PartitionLog.append_as_leader`.
-    The log append time is set if the topic asks for it; offsets and epoch are not assigned yet.
+    The max timestamp is that of the records, or the log append time if the topic asks for it; bytes
+    are copied only where the header says otherwise. Offsets and epoch are not assigned yet.
     Checks already done (`seen`) are not repeated. Raises `CorruptMessageError`,
     `MessageTooLargeError`, `InvalidRecordError`, `InvalidTimestampError`,
     `UnsupportedCompressionTypeError`: then append nothing.
@@ -79,19 +91,34 @@ def validate_produced(
     )
     if not batches:
         raise CorruptMessageError("no record batch to append")
-    for header, batch in batches:
+    rules = record_rules(config, now_ms)
+    for place, (header, batch) in enumerate(batches):
         _check_producer(header, is_alone=len(batches) == 1, may_be_transactional=transactional)
         _check_codec(header, config)
-        _check_timestamps(header, config, now_ms)
+        _check_append_time(header, config)
         if header.codec_id == Codec.NONE:
             if not seen.walked:
-                check_records(header, batch, needs_keys=config.is_compacted)
-            _check_ages(batch, config, now_ms)
-        elif not seen.inspected:
-            _inspect(header, batch, config, now_ms)
+                newest_ms = check_records(header, batch, rules)
+                batches[place] = _derived(header, batch, newest_ms)
+        elif seen.inspected:
+            batches[place] = _believed(header, batch, rules)
+        else:
+            batches[place] = _inspected(header, batch, rules, config)
     if config.message_timestamp_type == LOG_APPEND_TIME:
         return [set_append_time(header, batch, now_ms) for header, batch in batches]
     return batches
+
+
+def record_rules(config: LogConfig, now_ms: int) -> RecordRules:
+    """Demands of a topic on the records of a batch that comes now."""
+    if config.message_timestamp_type == LOG_APPEND_TIME:  # needs no check (KIP-937)
+        return RecordRules(needs_keys=config.is_compacted)
+    return RecordRules(
+        needs_keys=config.is_compacted,
+        oldest_ms=now_ms - config.message_timestamp_before_max_ms,
+        newest_ms=now_ms + config.message_timestamp_after_max_ms,
+        now_ms=now_ms,
+    )
 
 
 def is_compressed(records: Buffer) -> bool:
@@ -107,14 +134,19 @@ def is_compressed(records: Buffer) -> bool:
     return False
 
 
-def walk_uncompressed(batches: Iterable[ProducedBatch], *, config: LogConfig) -> Iterator[None]:
+def walk_uncompressed(
+    batches: MutableSequence[ProducedBatch], *, config: LogConfig, now_ms: int
+) -> Iterator[None]:
     """Validate the records of all uncompressed batches, a slice at each step.
 
-    Raises the errors that `validate_produced` raises for them.
+    Batches whose header says otherwise are replaced by what the records make of them. Raises the
+    errors that `validate_produced` raises for them.
     """
-    for header, batch in batches:
+    rules = record_rules(config, now_ms)
+    for place, (header, batch) in enumerate(batches):
         if header.codec_id == Codec.NONE:
-            yield from record_slices(header, batch, needs_keys=config.is_compacted)
+            newest_ms = yield from record_slices(header, batch, rules)
+            batches[place] = _derived(header, batch, newest_ms)
 
 
 def inspect_compressed(records: Buffer, *, config: LogConfig, now_ms: int) -> Seen:
@@ -123,9 +155,10 @@ def inspect_compressed(records: Buffer, *, config: LogConfig, now_ms: int) -> Se
     Raises the errors that `validate_produced` raises for them.
     """
     batches = validate_batches(records, max_message_bytes=config.max_message_bytes)
-    for header, batch in batches:
+    rules = record_rules(config, now_ms)
+    for place, (header, batch) in enumerate(batches):
         if header.codec_id != Codec.NONE:
-            _inspect(header, batch, config, now_ms)
+            batches[place] = _inspected(header, batch, rules, config)
     return Seen(inspected=True, batches=batches)
 
 
@@ -185,43 +218,41 @@ def _check_codec(header: BatchHeader, config: LogConfig) -> None:
         )
 
 
-def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
-    """Check the header's max timestamp; a log append time needs no check (KIP-937)."""
-    if config.message_timestamp_type == LOG_APPEND_TIME:
-        return
-    if header.max_timestamp < 0:
+def _check_append_time(header: BatchHeader, config: LogConfig) -> None:
+    """Refuse a log append time that is not the log's. Elsewhere it means nothing, as in Kafka."""
+    is_set = header.attributes & LOG_APPEND_TIME_FLAG
+    if is_set and config.message_timestamp_type == LOG_APPEND_TIME:
         raise InvalidTimestampError(
-            f"the newest record's timestamp is {header.max_timestamp} ms: it must not be negative"
+            "the batch claims a log append time, which is the broker's to set: send it with "
+            "bit 3 of its attributes clear"
         )
-    ahead_ms = header.max_timestamp - now_ms
-    if ahead_ms > config.message_timestamp_after_max_ms:
+
+
+def _inspected(
+    header: BatchHeader, batch: memoryview, rules: RecordRules, config: LogConfig
+) -> ProducedBatch:
+    newest_ms = check_compressed_records(
+        header, batch, rules, max_message_bytes=config.max_message_bytes
+    )
+    return _derived(header, batch, newest_ms)
+
+
+def _believed(header: BatchHeader, batch: memoryview, rules: RecordRules) -> ProducedBatch:
+    ahead_ms = header.max_timestamp - rules.now_ms
+    if header.max_timestamp > rules.newest_ms:
         raise InvalidTimestampError(
             f"a record is {ahead_ms} ms ahead of the broker's clock, and the topic's "
-            f"message.timestamp.after.max.ms is {config.message_timestamp_after_max_ms}"
+            f"message.timestamp.after.max.ms is {rules.newest_ms - rules.now_ms}"
         )
+    return _derived(header, batch, header.max_timestamp)
 
 
-def _inspect(header: BatchHeader, batch: memoryview, config: LogConfig, now_ms: int) -> None:
-    check_compressed_records(
-        header,
-        batch,
-        needs_keys=config.is_compacted,
-        max_message_bytes=config.max_message_bytes,
-    )
-    _check_ages(batch, config, now_ms)
+def _derived(header: BatchHeader, batch: memoryview, newest_ms: int) -> ProducedBatch:
+    """The batch with what its header says about its records computed from them.
 
-
-def _check_ages(batch: memoryview, config: LogConfig, now_ms: int) -> None:
-    if (
-        config.message_timestamp_before_max_ms == _ANY_AGE_MS
-        or config.message_timestamp_type == LOG_APPEND_TIME
-    ):
-        return
-    oldest_ms = now_ms - config.message_timestamp_before_max_ms
-    for place, record in enumerate(iter_records(batch)):
-        if record.timestamp < oldest_ms:
-            raise InvalidTimestampError(
-                f"record {place} of the batch is {now_ms - record.timestamp} ms old, and the "
-                "topic's message.timestamp.before.max.ms is "
-                f"{config.message_timestamp_before_max_ms}"
-            )
+    Only brokers set a log append time and a delete horizon. The base timestamp is what the
+    timestamps of records are relative to, whatever it says.
+    """
+    if header.max_timestamp == newest_ms and not header.attributes & BROKER_TIME_FLAGS:
+        return header, batch
+    return set_max_timestamp(header, batch, newest_ms)

@@ -29,7 +29,12 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
-from tidelog.core.errors import CorruptMessageError, MessageTooLargeError
+from tidelog.core.errors import (
+    CorruptMessageError,
+    InvalidRecordError,
+    MessageTooLargeError,
+    UnsupportedCompressionTypeError,
+)
 from tidelog.records.compression import Codec, inflation_limit
 
 Buffer = bytes | bytearray | memoryview
@@ -55,8 +60,10 @@ CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
 """Attribute bit: the base timestamp is the delete horizon of the batch's tombstones (KIP-534)."""
 
+BROKER_TIME_FLAGS = LOG_APPEND_TIME_FLAG | DELETE_HORIZON_FLAG
+"""Attribute bits about timestamps that mean nothing in a producer's batch."""
+
 _LAST_CODEC = max(Codec)
-_BROKERS_FLAGS = CONTROL_FLAG | LOG_APPEND_TIME_FLAG | DELETE_HORIZON_FLAG
 _PLACE = struct.Struct(">qii")
 """baseOffset, batchLength and partitionLeaderEpoch, the first three fields of the header."""
 _LENGTH = struct.Struct(">i")
@@ -229,7 +236,8 @@ def validate_batches(
 ) -> list[tuple[BatchHeader, memoryview]]:
     """Validate a producer's batches without topic state; return the header and bytes of each.
 
-    Raises `CorruptMessageError` or `MessageTooLargeError`: then append nothing of `buffer`.
+    Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError` or
+    `UnsupportedCompressionTypeError`: then append nothing of `buffer`.
     """
     view, position, batches = memoryview(buffer), 0, []
     while position < len(view):
@@ -252,9 +260,10 @@ def _check_size(header: BatchHeader, max_message_bytes: int) -> None:
 
 
 def _check_produced(header: BatchHeader) -> None:
+    """Check what was sealed so by the producer: another attempt would not help."""
     count, codec_id = header.records_count, header.attributes & CODEC_MASK
     if count < 1 or count != header.last_offset_delta + 1:
-        raise CorruptMessageError(
+        raise InvalidRecordError(
             f"record batch counts {count} records but its last offset delta is "
             f"{header.last_offset_delta}"
         )
@@ -262,13 +271,11 @@ def _check_produced(header: BatchHeader) -> None:
     if codec_id:
         room = inflation_limit(room)
     if count * MIN_RECORD_BYTES > room:
-        raise CorruptMessageError(f"{count} records cannot fit {header.size_in_bytes} bytes")
-    if header.attributes & _BROKERS_FLAGS:
-        raise CorruptMessageError(
-            "control batches, log append time and delete horizons are set by brokers only"
-        )
+        raise InvalidRecordError(f"{count} records cannot fit {header.size_in_bytes} bytes")
+    if header.attributes & CONTROL_FLAG:
+        raise InvalidRecordError("control batches are written by brokers only")
     if codec_id > _LAST_CODEC:
-        raise CorruptMessageError(
+        raise UnsupportedCompressionTypeError(
             f"record batch names codec {header.codec_id}, which does not exist"
         )
 
@@ -296,8 +303,21 @@ def set_append_time(
     header: BatchHeader, batch: memoryview, append_time_ms: int
 ) -> tuple[BatchHeader, memoryview]:
     """Set the batch's log append time, which applies to all its records (KIP-32)."""
+    return _set_time(header, batch, append_time_ms, LOG_APPEND_TIME_FLAG)
+
+
+def set_max_timestamp(
+    header: BatchHeader, batch: memoryview, max_timestamp: int
+) -> tuple[BatchHeader, memoryview]:
+    """Set the newest timestamp of the batch's records, which keep their own."""
+    return _set_time(header, batch, max_timestamp, 0)
+
+
+def _set_time(
+    header: BatchHeader, batch: memoryview, max_timestamp: int, flags: int
+) -> tuple[BatchHeader, memoryview]:
     fields = header._replace(
-        attributes=header.attributes | LOG_APPEND_TIME_FLAG, max_timestamp=append_time_ms
+        attributes=header.attributes & ~BROKER_TIME_FLAGS | flags, max_timestamp=max_timestamp
     )
     sealed = seal(fields, batch[HEADER_BYTES:])
     return parse_header(sealed), memoryview(sealed)

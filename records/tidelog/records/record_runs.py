@@ -27,6 +27,10 @@ PAYING_RECORDS = 16
 
 _FINAL_BYTES, _OTHER_BYTES = bytes(range(0x80)), bytes(range(0x80, 0x100))
 """Possible values of a varint's last byte, and of the bytes before it."""
+_EVEN_BYTES = bytes(range(0, 0x100, 2))
+"""First bytes of the zigzag varints of numbers that are not negative."""
+_TWO_BYTES_MAX = 0x3FFF
+"""Greatest number of a varint of two bytes."""
 _ONE_BYTE_END, _TWO_BYTES_END, _THREE_BYTES_END = 64, 8192, 1 << 20
 _FIRST = bytes(number << 1 & 0x7F | 0x80 for number in range(_TWO_BYTES_END))
 _LAST_OF_TWO = bytes(number >> 6 for number in range(_TWO_BYTES_END))
@@ -56,14 +60,19 @@ class Stretch(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A run that was checked but not decoded."""
+    """Records that were checked but not decoded."""
 
     end: int
-    """Position after the run."""
+    """Position after the last of them."""
     records_count: int
     has_keys: bool
+    """True: all have; False: some have none."""
     timestamp_bytes: int
-    """Size of each timestamp delta."""
+    """Maximum size of a timestamp delta."""
+    newest: int
+    """Greatest timestamp delta."""
+    oldest: int
+    """Least timestamp delta, or less."""
 
 
 class _Layout(NamedTuple):
@@ -96,7 +105,9 @@ def read_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Stretc
         return None
     end = start + count * layout.size
     keys, values = _fields(memoryview(data)[start:end], layout, count)
-    return Stretch(end, _timestamp_numbers(data, start, layout, count), keys, values)
+    numbers = _timestamp_numbers(_timestamp_columns(data, start, layout, count))
+    timestamps = numbers if len(numbers) == count else numbers * count
+    return Stretch(end, timestamps, keys, values)
 
 
 def skip_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Skipped | None:
@@ -104,11 +115,14 @@ def skip_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Skippe
     layout, count = _run(data, start, first_delta, limit)
     if layout is None:
         return None
+    newest, oldest = _span(_timestamp_columns(data, start, layout, count))
     return Skipped(
         end=start + count * layout.size,
         records_count=count,
         has_keys=layout.has_key,
         timestamp_bytes=layout.offset - layout.timestamp,
+        newest=newest,
+        oldest=oldest,
     )
 
 
@@ -207,19 +221,40 @@ def _delta_columns(first: int, count: int) -> list[bytes]:
     return []
 
 
-def _timestamp_numbers(data: bytes, start: int, layout: _Layout, count: int) -> list[int]:
+def _timestamp_columns(data: bytes, start: int, layout: _Layout, count: int) -> list[bytes]:
+    """Columns of the records' timestamp deltas; of one byte where all deltas are the same."""
     stop = start + count * layout.size
     columns = [
         data[start + at : stop : layout.size] for at in range(layout.timestamp, layout.offset)
     ]
-    is_one = not any(column.strip(column[:1]) for column in columns)
-    if is_one:  # the common case
-        columns = [column[:1] for column in columns]
+    if any(column.strip(column[:1]) for column in columns):
+        return columns
+    return [column[:1] for column in columns]  # the common case
+
+
+def _timestamp_numbers(columns: list[bytes]) -> list[int]:
+    """Zigzag numbers of timestamp deltas."""
     numbers = [byte & 0x7F for byte in columns[0]]
     for place, column in enumerate(columns[1:], start=1):
         septets = zip(numbers, column, strict=True)
         numbers = [number | (byte & 0x7F) << 7 * place for number, byte in septets]
-    return numbers * count if is_one else numbers
+    return numbers
+
+
+def _span(columns: list[bytes]) -> tuple[int, int]:
+    """Greatest timestamp delta, and the least or less."""
+    first, *others = columns
+    if first.translate(None, _EVEN_BYTES):  # some deltas are negative
+        deltas = [(number >> 1) ^ -(number & 1) for number in _timestamp_numbers(columns)]
+        return max(deltas), min(deltas)
+    if not others:
+        return max(first) >> 1, 0
+    if len(others) == 1:
+        pairs = bytearray(2 * len(first))
+        pairs[::2], pairs[1::2] = first, others[0]
+        greatest = max(struct.unpack(f"<{len(first)}H", pairs))
+        return (greatest & 0x7F | greatest >> 8 << 7) >> 1, 0
+    return max(_timestamp_numbers(columns)) >> 1, 0
 
 
 def _fields(
@@ -295,12 +330,14 @@ def read_plain(data: bytes, position: int, *, first_delta: int, limit: int) -> S
 
 def skip_plain(
     data: bytes, position: int, *, first_delta: int, limit: int, needs_keys: bool
-) -> tuple[int, int]:
-    """Skip records that `read_plain` would read; return their end and number.
+) -> Skipped | None:
+    """Skip records that `read_plain` would read; None where there is none.
 
-    With `needs_keys` it stops at a record without a key. Flat: runs once per record.
+    None as well where all are older than the base timestamp. With `needs_keys` it stops at a record
+    without a key. Flat: runs once per record.
     """
     lengths, startswith, end, count = _VALUE_LENGTHS, data.startswith, position, 0
+    bits, newest = 0, -1  # of the zigzag timestamp deltas: all bits, and the greatest even number
     deltas = SMALL[first_delta : first_delta + limit] or _three_byte_deltas(first_delta, limit)
     try:
         for delta in deltas:
@@ -313,8 +350,11 @@ def skip_plain(
                     break
                 number, position = number & 0x7F | following << 7, end + 3
             stop = position - 1 + (number >> 1)
-            position += 1 if data[position] < 0x80 else 2
-            if data[position - 1] > 0x7F or number & 1 or not startswith(delta, position):
+            timestamp = data[position]
+            position += 1
+            if timestamp > 0x7F:
+                timestamp, position = timestamp & 0x7F | data[position] << 7, position + 1
+            if number & 1 or timestamp > _TWO_BYTES_MAX or not startswith(delta, position):
                 break
             position += len(delta)
             byte = data[position]
@@ -329,10 +369,14 @@ def skip_plain(
             room = stop - position
             if room < _ROOM_MIN or data[stop - 1] or not startswith(lengths[room], position):
                 break
-            end, count = stop, count + 1
+            end, count, bits = stop, count + 1, bits | timestamp
+            if timestamp > newest and not timestamp & 1:
+                newest = timestamp
     except IndexError:
         pass  # as in `read_plain`
-    return end, count
+    oldest = -(bits >> 1) - 1 if bits & 1 else 0
+    whole = Skipped(end, count, needs_keys, 2, newest >> 1, oldest)
+    return whole if newest >= 0 else None
 
 
 def _three_byte_deltas(first: int, count: int) -> Iterator[bytes]:

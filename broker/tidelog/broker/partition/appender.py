@@ -241,10 +241,11 @@ class Appender:
                 partial(inspect_compressed, records, config=config, now_ms=now_ms)
             )
         if look.walks:
-            batches = seen.batches or validate_batches(
+            batches = list(seen.batches) or validate_batches(
                 records, max_message_bytes=config.max_message_bytes
             )
-            for _ in walk_uncompressed(batches, config=config):
+            now_ms = self._clock.wall_ms()
+            for _ in walk_uncompressed(batches, config=config, now_ms=now_ms):
                 await asyncio.sleep(0)
             seen = seen._replace(walked=True, batches=batches)
         return seen

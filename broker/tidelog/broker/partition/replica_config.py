@@ -96,8 +96,10 @@ class ReplicaConfig:
     compressed_records_inspection: bool = declare(
         default=True,
         value_type=boolean(),
-        doc="Inflate compressed batches before the append to validate their records; batches of "
-        "compacted topics, and with message.timestamp.before.max.ms, are inflated in any case.",
+        doc="Inflate compressed batches before the append to validate their records and to compute "
+        "their newest timestamp, which retention and look-ups by time rest on; without it what "
+        "producers say is believed. Batches of compacted topics, and with "
+        "message.timestamp.before.max.ms, are inflated in any case.",
         key="compressed.records.inspection.enable",
     )
     inspection_inline_bytes_max: int = 2 << 10

@@ -137,12 +137,12 @@ def _unknown_codec(dice: Dice) -> bytes:
 
 
 def _forbidden_flags(dice: Dice) -> bytes:
-    flags = dice.one_of((0x08, 0x10, 0x20, 0x30, 0x40, 0x78))
+    flags = dice.one_of((0x10, 0x20, 0x28, 0x30, 0x60, 0x78))
     return _seal(attributes=flags | dice.one_of((0, 1, 4, 0x80, -(2**15))))
 
 
 def _impossible_time(dice: Dice) -> bytes:
-    return _seal(max_timestamp=dice.one_of((-1, -2, -(2**63), 2**63 - 1)))
+    return _seal(base_timestamp=dice.one_of((-(2**63), 2**62, 2**63 - 1)))
 
 
 def _impossible_sequence(dice: Dice) -> bytes:
