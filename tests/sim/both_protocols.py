@@ -35,6 +35,8 @@ class Produced(NamedTuple):
     code: int
     base_offset: int = -1
     append_ms: int = -1
+    blamed: Mapping[int, str] = {}
+    """Messages by the places of the records to blame."""
 
 
 class Fetched(NamedTuple):

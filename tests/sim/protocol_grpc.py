@@ -69,7 +69,8 @@ class GrpcCalls(Calls):
         request.partitions.add(topic=topic, partition=partition, records=records, topic_id=topic_id)
         (one,) = (await self.ask(node, methods.PRODUCE, request)).partitions
         if one.error.code:
-            return Produced(one.error.code)
+            blamed = {each.batch_index: each.message for each in one.record_errors}
+            return Produced(one.error.code, blamed=blamed)
         append_ms = one.log_append_time_ms if one.HasField("log_append_time_ms") else -1
         return Produced(0, one.base_offset, append_ms)
 

@@ -92,7 +92,10 @@ class KafkaCalls(Calls):
         answer = await self.ask(node, request, 13 if topic_id else 12)
         (one,) = answer.responses[0].partition_responses
         if one.error_code:
-            return Produced(one.error_code)
+            blamed = {
+                each.batch_index: each.batch_index_error_message for each in one.record_errors
+            }
+            return Produced(one.error_code, blamed=blamed)
         return Produced(0, one.base_offset, one.log_append_time_ms)
 
     async def fetch(

@@ -6,7 +6,7 @@ import asyncio
 
 from tests.sim.both_protocols import EARLIEST, LATEST, NEWEST_TIME, Calls, Found, Produced, codes
 
-from tidelog.records.batch import iter_batches
+from tidelog.records.batch import HEADER_BYTES, iter_batches, parse_header, seal
 from tidelog.records.compression import Codec
 from tidelog.records.records import BatchBuilder, Record, encode_batch
 
@@ -54,7 +54,7 @@ async def all_codecs_are_stored_as_sent(calls: Calls, topic: str) -> None:
     records = [Record(offset=0, timestamp=1000, key=b"k", value=b"v" * 500)]
     for codec in Codec:
         sent = encode_batch(records, compression=codec)
-        code, offset, _ = await calls.produce(node, topic, sent)
+        code, offset, *_ = await calls.produce(node, topic, sent)
         assert code == 0
         read = (await calls.fetch(node, topic, offset, max_bytes=1)).records
         assert read[17:] == sent[17:]
@@ -148,10 +148,40 @@ async def offsets_are_found_by_time(calls: Calls, topic: str) -> None:
 async def the_broker_gives_the_time_where_the_topic_says_so(calls: Calls, topic: str) -> None:
     """Of LogAppendTime, the answer tells it and records have it."""
     node = await calls.made(topic, message_timestamp_type="LogAppendTime")
-    code, _, append_ms = await calls.produce(node, topic, batch(b"x", at_ms=1000))
+    code, _, append_ms, _ = await calls.produce(node, topic, batch(b"x", at_ms=1000))
     assert code == 0
     assert append_ms > 1000
     assert await calls.find(node, topic, NEWEST_TIME) == Found(0, 0, append_ms)
+
+
+async def a_refused_batch_names_the_records_to_blame(calls: Calls, topic: str) -> None:
+    """Those without keys by their places, in small batches and large, plain and compressed."""
+    node = await calls.made(topic, cleanup_policy="compact")
+    for count in (10, 300):
+        keyless = {2, 5, count - 1}
+        for codec in Codec:
+            builder = BatchBuilder(compression=codec)
+            for n in range(count):
+                key = None if n in keyless else b"k"
+                builder.append(timestamp_ms=1000, key=key, value=b"v")
+            refused = await calls.produce(node, topic, builder.build())
+            assert {refused.code} == codes("INVALID_RECORD")
+            assert set(refused.blamed) == keyless
+            assert all("has no key" in message for message in refused.blamed.values())
+    ahead = encode_batch([Record(0, at_ms, b"k", b"v") for at_ms in (1000, 1 << 60)])
+    refused = await calls.produce(node, topic, ahead)
+    assert ({refused.code}, set(refused.blamed)) == (codes("INVALID_TIMESTAMP"), {1})
+    assert await calls.find(node, topic, LATEST) == Found(0, 0)
+
+
+async def a_batch_is_as_new_as_its_newest_record(calls: Calls, topic: str) -> None:
+    """Whatever its header says; a producer without an id may write any sequence."""
+    node = await calls.made(topic)
+    whole = batch(b"old", b"new", at_ms=1000)
+    header = parse_header(whole)
+    lie = seal(header._replace(max_timestamp=5, base_sequence=0), whole[HEADER_BYTES:])
+    assert (await calls.produce(node, topic, lie)).code == 0
+    assert await calls.find(node, topic, 1000) == Found(0, 0, 1000)
 
 
 async def records_are_deleted_before_an_offset(calls: Calls, topic: str) -> None:
@@ -214,6 +244,8 @@ DATA = (
     a_topic_id_is_of_one_incarnation,
     offsets_are_found_by_time,
     the_broker_gives_the_time_where_the_topic_says_so,
+    a_refused_batch_names_the_records_to_blame,
+    a_batch_is_as_new_as_its_newest_record,
     records_are_deleted_before_an_offset,
     the_end_of_an_epoch_is_told,
     a_batch_that_is_sent_twice_is_stored_once,

@@ -33,6 +33,8 @@ from tidelog.core.env import Clock
 from tidelog.core.errors import (
     OUTCOME_UNKNOWN_CODES,
     BrokerNotAvailableError,
+    InvalidRecordError,
+    InvalidTimestampError,
     KafkaError,
     TidelogError,
 )
@@ -155,7 +157,7 @@ class Appender:
             try:
                 later += self._append(slot)
             except TidelogError as error:
-                self._fail(result, to_wire(error))
+                self._refuse(result, error)
         if later:
             await asyncio.gather(*later)
         failures = await delayed.wait(self._config.ack_timeout_ms(request.timeout_ms))
@@ -207,7 +209,7 @@ class Appender:
             )
             await asyncio.gather(*self._append(slot))
         except TidelogError as error:
-            self._fail(slot.result, to_wire(error))
+            self._refuse(slot.result, error)
 
     def _is_long(self, records: Buffer, partition: Partition) -> bool:
         """True when there are compressed batches whose inflation may take long."""
@@ -230,7 +232,7 @@ class Appender:
             partition = self._partitions.find(data.topic, data.partition, data.topic_id)
             self._append_now(partition, slot, seen if partition.log.config == config else UNSEEN)
         except TidelogError as error:
-            self._fail(slot.result, to_wire(error))
+            self._refuse(slot.result, error)
 
     async def _look_into(self, config: LogConfig, records: Buffer, look: _Look) -> Seen:
         seen = UNSEEN
@@ -280,6 +282,11 @@ class Appender:
         if self._config.compressed_records_inspection:
             return False
         return not asks_about_records(partition.log.config)
+
+    def _refuse(self, result: ProduceResult, error: TidelogError) -> None:
+        self._fail(result, to_wire(error))
+        if isinstance(error, InvalidRecordError | InvalidTimestampError):
+            result.record_errors = error.record_errors
 
     def _fail(self, result: ProduceResult, error: Error) -> None:
         is_unknown = error.code in OUTCOME_UNKNOWN_CODES

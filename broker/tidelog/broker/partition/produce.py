@@ -8,10 +8,11 @@ latter; gRPC's is `tidelog.node.handlers.produce_codec`. Records are views: the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tidelog.core.errors import RecordError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -66,3 +67,5 @@ class ProduceResult:
     error: ErrorCode = common_pb2.NONE
     error_message: str = ""
     current_leader: CurrentLeader | None = None
+    record_errors: Sequence[RecordError] = ()
+    """Records to blame for the error, by their places in the batch; empty: all of it."""

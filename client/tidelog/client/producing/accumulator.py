@@ -19,8 +19,9 @@ waiters.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -30,7 +31,7 @@ from tidelog.client.producing.sequences import Sequences
 from tidelog.client.records import Headers, TopicPartition
 from tidelog.records.batch import HEADER_BYTES
 from tidelog.records.compression import Codec
-from tidelog.records.records import BatchBuilder, iter_records
+from tidelog.records.records import BatchBuilder, Record, iter_records
 
 W = TypeVar("W")
 RECORD_OVERHEAD_BYTES = 31
@@ -277,30 +278,46 @@ class Accumulator(Generic[W]):
 
         The halves of a numbered batch share its sequences.
         """
-        middle = batch.records_count // 2
-        records = list(iter_records(batch.data))
+        records, middle = list(iter_records(batch.data)), batch.records_count // 2
         self._release(batch)
         halves = []
-        for start, stop in ((0, middle), (middle, len(records))):
-            half = self._new_batch(batch.tp, batch.created_ms, batch.topic_id)
-            half.order = (batch.order[0], batch.order[1] + start)
-            half.is_outcome_unknown = batch.is_outcome_unknown
-            for record in records[start:stop]:
-                half.size_bytes = half.builder.append(
-                    timestamp_ms=record.timestamp,
-                    key=record.key,
-                    value=record.value,
-                    headers=record.headers,
-                )
-            self._used_bytes += half.size_bytes - HEADER_BYTES
-            half.runs = _cut_runs(batch.runs, start, stop)
-            half.seal()
+        for places in (range(middle), range(middle, len(records))):
+            half = self._part(batch, [records[place] for place in places], places)
             if batch.numbers is not None:
-                numbers = batch.numbers.after(start)
+                numbers = batch.numbers.after(places.start)
                 half.number(numbers, is_transactional=self._is_transactional)
             halves.append(half)
         self._queues[batch.tp].replace(batch, halves)
         self._land(batch.tp)
+
+    def leave_out(self, batch: Batch[W], places: Collection[int]) -> None:
+        """Put a batch that was in flight back in its place without the records at `places`.
+
+        A numbered batch is numbered anew: break off its epoch.
+        """
+        records = list(iter_records(batch.data))
+        kept = [place for place in range(len(records)) if place not in places]
+        self._release(batch)
+        rest = self._part(batch, [records[place] for place in kept], kept)
+        self._queues[batch.tp].replace(batch, [rest])
+        self._land(batch.tp)
+
+    def _part(self, batch: Batch[W], records: Iterable[Record], places: Sequence[int]) -> Batch[W]:
+        """A sealed batch of these `records`, which are at `places` of the other one."""
+        part = self._new_batch(batch.tp, batch.created_ms, batch.topic_id)
+        part.order = (batch.order[0], batch.order[1] + places[0])
+        part.is_outcome_unknown = batch.is_outcome_unknown
+        for record in records:
+            part.size_bytes = part.builder.append(
+                timestamp_ms=record.timestamp,
+                key=record.key,
+                value=record.value,
+                headers=record.headers,
+            )
+        self._used_bytes += part.size_bytes - HEADER_BYTES
+        part.runs = list(_kept_runs(batch.runs, places))
+        part.seal()
+        return part
 
     def expire(self, now_ms: int) -> list[Batch[W]]:
         """Remove and return the batches past the delivery timeout that are not in flight."""
@@ -471,12 +488,11 @@ def _age(batch: Batch[W]) -> tuple[int, int]:
     return batch.created_ms, batch.place
 
 
-def _cut_runs(runs: list[Run[W]], start: int, stop: int) -> list[Run[W]]:
-    """The runs of records `start` to `stop`, counted from `start`."""
-    cut = []
-    for run in runs:
-        first = max(run.first, start)
-        end = min(run.first + run.records_count, stop)
+def _kept_runs(runs: Iterable[Run[W]], places: Sequence[int]) -> Iterator[Run[W]]:
+    """The runs of the records at these ascending places, counted from the first of them."""
+    first = 0
+    for waiter, start, count in runs:
+        end = bisect_left(places, start + count)
         if first < end:
-            cut.append(Run(run.waiter, first - start, end - first))
-    return cut
+            yield Run(waiter, first, end - first)
+        first = end

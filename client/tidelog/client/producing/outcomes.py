@@ -11,11 +11,13 @@ Owns the verdict on each batch, and the pause of a partition after a failure. Se
     another incarnation of the topic  back; failed once the metadata shows that its own is deleted:
                                       it is not sent to the new one
     MESSAGE_TOO_LARGE, many records   back as two halves
+    names records to blame (KIP-467)  these failed, each with its own words; back without them
     anything else                     failed; batches that shared its records field are first tried
                                       alone
 
-A batch that fails in a transaction fails the transaction; a batch that must wait for the end of the
-transaction before is sent again soon, and this counts as no retry.
+A batch with records to blame fails as a whole where it is a transaction's, or may have been
+appended before. A batch that fails in a transaction fails the transaction; a batch that must wait
+for the end of the transaction before is sent again soon, and this counts as no retry.
 
 After a broken or timed-out call the batch may have been appended. Each batch of an idempotent
 producer has a records field of its own, and numbers by which the log recognises it: see `sequences`
@@ -41,6 +43,7 @@ from tidelog.client.producing.batches import Batch
 from tidelog.client.producing.sequences import Sequences, Verdict, verdict_on
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
+from tidelog.core.errors import error_for
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceResult
 
@@ -154,7 +157,7 @@ class Outcomes:
             self._send_again(batches, error, at_once=True)
         elif error.code == common_pb2.MESSAGE_TOO_LARGE and batches[0].records_count > 1:
             self._accumulator.split(batches[0])
-        else:
+        elif not self._leave_out(batches[0], result, error):
             self._accumulator.complete(batches)
             self._give_up(batches[0], error)
 
@@ -170,6 +173,8 @@ class Outcomes:
                 is_after_another=batch.is_after_another,
                 is_transactional=self._sequences is not None and self._sequences.is_transactional,
             )
+            if verdict is Verdict.FAILED and self._leave_out(batch, result, error):
+                continue
             if error is None or verdict in (Verdict.FAILED, Verdict.FENCED):
                 batch.is_stored = error is None
                 over.append((batch, verdict, result))
@@ -185,6 +190,30 @@ class Outcomes:
             self._accumulator.complete([batch for batch, _, _ in over])
         for batch, verdict, result in over:
             self._finish(batch, verdict, result)
+
+    def _leave_out(
+        self, batch: Batch[Delivery], result: PartitionProduceResult, error: TidelogError | None
+    ) -> bool:
+        """Fail the records that are to blame and send the others again; return whether it did so.
+
+        Nothing of the batch was appended. Its sequences are missing in the log, so its epoch ends.
+        """
+        sequences = self._sequences
+        blamed = {one.batch_index: one.message for one in result.record_errors}
+        is_part = 0 < len(blamed) < batch.records_count
+        is_part = is_part and min(blamed) >= 0 and max(blamed) < batch.records_count
+        is_transactional = sequences is not None and sequences.is_transactional
+        if error is None or not is_part or is_transactional or batch.is_outcome_unknown:
+            return False
+        if batch.numbers is not None and sequences is not None:
+            sequences.break_off(batch.tp)
+        self._accumulator.leave_out(batch, blamed)
+        for run in batch.runs:
+            for place in range(run.first, run.first + run.records_count):
+                if place in blamed:
+                    run.waiter.fail(error_for(error.code, blamed[place]), 1)
+        self._report_progress()
+        return True
 
     def _put_back(
         self, batch: Batch[Delivery], verdict: Verdict, error: TidelogError, *, at_once: bool

@@ -48,6 +48,8 @@ def encode_produce(results: Iterable[ProduceResult], correlation_id: int = 0) ->
 
 def _add_error(answer: PartitionProduceResult, result: ProduceResult) -> None:
     answer.error.code, answer.error.message = result.error, result.error_message
+    for record in result.record_errors:
+        answer.record_errors.add(batch_index=record.batch_index, message=record.message)
     leader = result.current_leader
     if leader is not None:
         answer.current_leader.leader_epoch = leader.leader_epoch

@@ -14,6 +14,7 @@ from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
 from tidelog.core.errors import code_name
 from tidelog.kafka.messages.produce_request import PartitionProduceData, ProduceRequest
 from tidelog.kafka.messages.produce_response import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceResponse,
@@ -133,6 +134,9 @@ def _partition(asked: PartitionProduceData, result: ProduceResult) -> PartitionP
         index=asked.index,
         error_code=kafka_code(result.error, Place.PARTITION),
         base_offset=-1,
+        record_errors=[
+            BatchIndexAndErrorMessage(one.batch_index, one.message) for one in result.record_errors
+        ],
         error_message=result.error_message or None,
         current_leader=None
         if leader is None
