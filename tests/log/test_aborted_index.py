@@ -25,10 +25,11 @@ from tests.log.power_cuts import power_cuts
 from tests.log.transaction_logs import Writer
 
 from tidelog.core.errors import StorageError
-from tidelog.log.aborted_index import ABORTED_ENTRY
+from tidelog.log.aborted_index import ABORTED_ENTRY, AbortedIndex
 from tidelog.log.compaction import BYTES_PER_KEY
 from tidelog.log.file_names import DELETED, SNAPSHOT, TXN_INDEX, offsets_in
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.transactions import CompletedTransaction
 from tidelog.records.batch import CONTROL_FLAG
 from tidelog.records.records import read_marker
 from tidelog.simulation.engine.disk import SimDisk
@@ -374,3 +375,59 @@ async def test_a_cleaning_takes_entries_of_what_it_removed_and_no_others(
     await log.close()
     log = await open_log(cleanup_policy=("compact",))
     assert log.aborted_transactions(0, END) == left
+
+
+def entries_beside_long_ones(random: random.Random, count: int) -> list[CompletedTransaction]:
+    """Aborted transactions, some of which are open beside many others."""
+    open_since, offset = {0: 0}, 1
+    found: list[CompletedTransaction] = []
+    while len(found) < count:
+        producer_id = random.choice(list(open_since)) if random.random() < 0.5 else offset
+        if producer_id in open_since and (producer_id or random.random() < 0.01):
+            first = open_since.pop(producer_id)
+            stable = min(open_since.values(), default=offset + 1)
+            found.append(CompletedTransaction(producer_id, first, offset, stable, is_commit=False))
+        else:
+            open_since.setdefault(producer_id, offset)
+        offset += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_look_up_finds_what_a_walk_over_all_entries_finds(disk: SimDisk, seed: int) -> None:
+    chance = random.Random(seed)
+    index, entries = AbortedIndex(disk, "/x"), entries_beside_long_ones(chance, 400)
+    index.append(entries[:100])
+    for _ in range(50):
+        length, end = len(list(index.entries())), entries[-1].last_offset
+        index.append(entries[length : length + chance.randrange(80)])
+        if chance.random() < 0.2:
+            index.truncate_to(chance.randrange(end))
+        known = list(index.entries())
+        offset = chance.randrange(end)
+        upper = offset + chance.randrange(1, 100)
+        found, is_last = index.find(offset, upper)
+        assert found == [one for one in known if one.last_offset >= offset and one[1] < upper]
+        assert not is_last or all(one.first_offset >= upper for one in entries[len(known) :])
+
+
+def test_a_look_up_reads_few_entries_though_a_long_transaction_was_open_beside_all(
+    disk: SimDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None tells that no later one begins in the range; the long one's own entry is the last."""
+    index, count = AbortedIndex(disk, "/x"), 20_000
+    index.append(
+        CompletedTransaction(n, 2 * n - 1, 2 * n, 0, is_commit=False) for n in range(1, count)
+    )
+    index.append([CompletedTransaction(0, 0, 2 * count, 2 * count + 1, is_commit=False)])
+    read: list[int] = []
+    at = AbortedIndex._at
+
+    def counted(self: AbortedIndex, slot: int) -> CompletedTransaction:
+        read.append(slot)
+        return at(self, slot)
+
+    monkeypatch.setattr(AbortedIndex, "_at", counted)
+    found, _ = index.find(1, 200)
+    assert len(found) == 101
+    assert len(read) < count / 50

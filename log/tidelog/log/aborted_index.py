@@ -7,6 +7,9 @@ All entries are in memory, too, 34 bytes each, and never read from the file agai
 there is found at the next start, by the seal in the checkpoint, and the index is rebuilt from the
 batches. A segment without aborted transactions has no file. Facts: Kafka's TransactionIndex and
 AbortedTxn.
+
+Entries are in the order of their markers, not of their first offsets: a transaction may have been
+open beside all others. So a look-up passes over blocks of entries by their lowest first offset.
 """
 
 from __future__ import annotations
@@ -21,6 +24,10 @@ from tidelog.core.env import Disk
 from tidelog.log.transactions import CompletedTransaction
 
 ABORTED_ENTRY = struct.Struct(">hqqqq")
+_FIRST_OFFSET = struct.Struct(">10xq16x")
+"""Of an entry."""
+_BLOCK = 128
+"""Entries of a block."""
 _VERSION = 0
 _MAX_BYTES = 1 << 30
 
@@ -35,6 +42,8 @@ class AbortedIndex:
         self._disk = disk
         self._loaded: bytearray | None = None
         self._crc: int | None = None  # of all entries, once it was asked for
+        self._lowest: list[int] = []
+        """Lowest first offset of each whole block; of a file that was read, once they are asked."""
 
     @property
     def seal(self) -> tuple[int, int]:
@@ -51,11 +60,11 @@ class AbortedIndex:
 
     def load(self) -> None:
         """Read the file; call this before anything else when it may exist."""
-        self._loaded, self._crc = bytearray(), None
+        self._clear()
         if self._disk.exists(self.path):
             file = self._disk.open(self.path)
             try:
-                self._loaded += file.read_at(0, _MAX_BYTES)
+                self._data[:] = file.read_at(0, _MAX_BYTES)
             finally:
                 file.close()
 
@@ -68,14 +77,33 @@ class AbortedIndex:
 
         True with them: no later segment has another.
         """
-        found = []
-        for slot in range(self._slot_from(offset), self._count):
-            entry = self._at(slot)
-            if entry.first_offset < upper_bound:
-                found.append(entry)
-            if entry.last_stable_offset >= upper_bound:
-                return found, True
-        return found, False
+        count, start = self._count, self._slot_from(offset)
+        found: list[CompletedTransaction] = []
+        for block in self._blocks_below(upper_bound, start // _BLOCK):
+            slots = range(max(start, block * _BLOCK), min(count, (block + 1) * _BLOCK))
+            found += [one for one in map(self._at, slots) if one.first_offset < upper_bound]
+        # The last stable offset never falls from one marker to the next.
+        return found, start < count and self._at(count - 1).last_stable_offset >= upper_bound
+
+    def _blocks_below(self, upper_bound: int, first: int) -> list[int]:
+        """Blocks from `first` on with an entry that begins below `upper_bound`."""
+        self._note_blocks()
+        found = [n for n, low in enumerate(self._lowest[first:], first) if low < upper_bound]
+        rest = len(self._lowest)
+        if self._count > rest * _BLOCK and self._lowest_of(rest) < upper_bound:
+            found.append(rest)
+        return found
+
+    def _note_blocks(self) -> None:
+        """Look at the blocks that have become whole."""
+        for block in range(len(self._lowest), self._count // _BLOCK):
+            self._lowest.append(self._lowest_of(block))
+
+    def _lowest_of(self, block: int) -> int:
+        size = _BLOCK * ABORTED_ENTRY.size
+        entries = self._data[block * size : (block + 1) * size]
+        lowest: int = min(first for (first,) in _FIRST_OFFSET.iter_unpack(entries))
+        return lowest
 
     def append(self, entries: Iterable[CompletedTransaction]) -> None:
         """Add entries, all or none, before their markers are appended."""
@@ -90,6 +118,7 @@ class AbortedIndex:
         finally:
             file.close()
         data += added
+        self._note_blocks()
         if self._crc is not None:
             self._crc = crc32c(added, self._crc)
 
@@ -99,6 +128,7 @@ class AbortedIndex:
         if size == len(self._data):
             return
         del self._data[size:]
+        del self._lowest[self._count // _BLOCK :]
         self._crc = None
         self.is_unsynced = True
         file = self._disk.open(self.path)
@@ -109,7 +139,7 @@ class AbortedIndex:
 
     def replace(self, entries: Iterable[CompletedTransaction]) -> None:
         """Drop all entries, damaged ones included, and add these."""
-        self._loaded, self._crc = bytearray(), None
+        self._clear()
         self._disk.remove(self.path)
         self.append(entries)
 
@@ -132,6 +162,10 @@ class AbortedIndex:
     def remove(self) -> None:
         """Remove the file."""
         self._disk.remove(self.path)
+
+    def _clear(self) -> None:
+        self._loaded, self._crc = bytearray(), None
+        self._lowest.clear()
 
     @property
     def _data(self) -> bytearray:

@@ -12,6 +12,7 @@ from tidelog.broker.transactions.transaction import (
     State,
     Transaction,
 )
+from tidelog.simulation.mutants.transactions import ALL
 
 DAY_MS = 86_400_000
 
@@ -60,16 +61,53 @@ def test_a_time_out_never_ends_what_is_decided(ids: CoordinatedIds) -> None:
     assert ids.state() is State.PrepareCommit
 
 
-def test_after_a_load_a_transaction_has_its_whole_time_again(ids: CoordinatedIds) -> None:
+def test_the_time_counts_from_the_recorded_start_however_often_the_coordinator_moves(
+    ids: CoordinatedIds,
+) -> None:
     ids.begun()
-    ids.tick()
-    ids.pass_ms(TIMEOUT_MS - 1)
-    ids.move()
-    assert ids.tick() == []
-    ids.pass_ms(TIMEOUT_MS - 1)
+    for _ in range(4):
+        ids.pass_ms(TIMEOUT_MS // 4 - 1)
+        ids.move()
+        assert ids.tick() == []
+    ids.pass_ms(3)
     assert ids.tick() == []
     ids.pass_ms(1)
     assert ids.tick() == ["a"]
+
+
+def test_a_transaction_whose_time_was_over_before_a_load_is_aborted_at_the_first_look(
+    ids: CoordinatedIds,
+) -> None:
+    ids.begun()
+    ids.pass_ms(TIMEOUT_MS)
+    ids.move()
+    assert ids.tick() == ["a"]
+
+
+def test_a_wall_clock_that_jumps_changes_no_time_of_a_coordinator_that_stays(
+    ids: CoordinatedIds,
+) -> None:
+    ids.begun()
+    ids.tick()
+    ids.now = ids.now._replace(wall_ms=ids.now.wall_ms + DAY_MS)
+    ids.pass_ms(TIMEOUT_MS - 1)
+    assert ids.tick() == []
+
+
+def test_a_next_coordinator_whose_wall_clock_is_behind_gives_the_whole_time_and_no_more(
+    ids: CoordinatedIds,
+) -> None:
+    ids.begun()
+    ids.now = ids.now._replace(wall_ms=ids.now.wall_ms - DAY_MS)
+    ids.move()
+    assert ids.tick() == []
+    ids.pass_ms(TIMEOUT_MS)
+    assert ids.tick() == ["a"]
+
+
+def test_the_mutant_whose_times_begin_with_the_coordinator_is_noticed(ids: CoordinatedIds) -> None:
+    with ALL["time_begins_with_the_coordinator"].applied(), pytest.raises(AssertionError):
+        test_the_time_counts_from_the_recorded_start_however_often_the_coordinator_moves(ids)
 
 
 def test_each_transaction_has_a_time_of_its_own(ids: CoordinatedIds) -> None:

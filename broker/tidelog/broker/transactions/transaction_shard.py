@@ -242,17 +242,23 @@ class TransactionShard:
     # Time
 
     def timed_out(self, now: Moment) -> list[str]:
-        """Look for open transactions whose time is over, by the clock that only rises.
+        """Look for open transactions whose time is over: it counts from their recorded start.
 
-        The first look at each begins its time.
+        The first look at each, as after a load, finds by the wall clock for how long it is open;
+        from then on the clock counts that only rises.
         """
         found: list[str] = []
         for name, opened_ms in self._opened_ms.items():
             if opened_ms is None:
-                self._opened_ms[name] = now.monotonic_ms
-            elif self.is_late(name, now):
+                self._opened_ms[name] = now.monotonic_ms - self._open_for_ms(name, now)
+            if self.is_late(name, now):
                 found.append(name)
         return found
+
+    def _open_for_ms(self, name: str, now: Moment) -> int:
+        """Time since the recorded start, never negative: the clocks of two brokers differ."""
+        start_ms = self.transactions[name].start_ms
+        return 0 if start_ms is None else max(0, now.wall_ms - start_ms)
 
     def is_late(self, name: str, now: Moment) -> bool:
         """True for an open transaction whose time is over."""

@@ -38,6 +38,8 @@ SYNC_LATENCY_S = 0.001
 STOP_POLL_S = 0.001
 STOP_S_MAX = 60.0
 CLOCK_OFFSET_S_MAX = 10_000.0
+WALL_SKEW_S_MAX = 1.0
+"""What the wall clock of a machine whose time is kept by the network may be wrong by."""
 
 T = TypeVar("T")
 
@@ -290,7 +292,11 @@ class SimCluster:
         offset_s = random.uniform(0, CLOCK_OFFSET_S_MAX)
         machine = Machine(
             node_id=node_id,
-            clock=SimClock(lambda: self.scheduler.now_s, offset_s=offset_s),
+            clock=SimClock(
+                lambda: self.scheduler.now_s,
+                offset_s=offset_s,
+                wall_skew_s=(2 * offset_s / CLOCK_OFFSET_S_MAX - 1) * WALL_SKEW_S_MAX,
+            ),
             disk=SimDisk(random.fork("disk"), sync_latency_s=SYNC_LATENCY_S),
             random=random,
             listeners=self._config.listeners(_name(node_id)),

@@ -13,17 +13,24 @@ WALL_EPOCH_S = 1_700_000_000
 class SimClock:
     """The `Clock` port over virtual time: `local = base + (virtual - base_virtual) * rate`.
 
-    It outlives its node's crashes, as a machine's clock outlives a process.
+    It outlives its node's crashes, as a machine's clock outlives a process. `offset_s` is that of
+    the clock that only rises, which means nothing to other machines; `wall_skew_s` is what the
+    wall clock is wrong by.
     """
 
     def __init__(
-        self, now_s: Callable[[], float], *, offset_s: float = 0.0, rate: float = 1.0
+        self,
+        now_s: Callable[[], float],
+        *,
+        offset_s: float = 0.0,
+        wall_skew_s: float = 0.0,
+        rate: float = 1.0,
     ) -> None:
         self._now_s = now_s
         self._base_virtual_s = now_s()
         self._base_local_s = self._base_virtual_s + offset_s
         self._rate = rate
-        self._wall_epoch_s: float = WALL_EPOCH_S
+        self._wall_epoch_s = WALL_EPOCH_S + wall_skew_s - offset_s
 
     def monotonic_s(self) -> float:
         """The node's own time, in seconds."""

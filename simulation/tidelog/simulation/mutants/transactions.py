@@ -38,6 +38,7 @@ UNSEEN: frozenset[str] = frozenset(
         "older_leaderships_verified",
         "coordinator_epochs_not_compared",
         "metadata_of_now",
+        "time_begins_with_the_coordinator",
     }
 )
 """Not noticed by every hundred seeds. Hunted when asked for.
