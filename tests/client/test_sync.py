@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, assert_type
 
 import pytest
@@ -359,3 +360,27 @@ def test_a_closed_loop_drops_late_events_of_the_process_wide_completion_queue() 
     assert loop.is_closed()
     assert late.cancelled()
     assert happened == []
+
+
+def test_an_open_loop_is_silent_about_events_for_loops_that_are_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class PollerCompletionQueue:
+        """gRPC's, as far as it passes an event on."""
+
+        def _handle_events(self) -> None:
+            closed.call_soon_threadsafe(print)
+
+    async def run_all() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(partial(PollerCompletionQueue()._handle_events))
+        loop.call_soon(closed.call_soon_threadsafe, print)
+        await asyncio.sleep(0)
+
+    closed = asyncio.SelectorEventLoop()
+    closed.close()
+    PollerCompletionQueue._handle_events.__qualname__ = "PollerCompletionQueue._handle_events"
+    with LoopThread() as loop_thread:
+        loop_thread.run(run_all())
+    (said,) = caplog.records
+    assert "call_soon_threadsafe" in said.getMessage()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tidelog.client import Producer
+from tidelog.client import Admin, Producer
 from tidelog.client.loop_thread import LoopThread
 from tidelog.client.sync import Consumer as SyncConsumer
 from tidelog.client.sync import Producer as SyncProducer
@@ -104,6 +104,20 @@ async def test_a_cluster_beside_the_loop_of_a_test(tmp_path: Path) -> None:
             await producer.send("made-at-its-first-use", value=b"x", partition=0)
         assert (folder / "node-1").is_dir()
     assert not folder.exists()
+
+
+def test_loops_of_asyncio_run_end_without_a_word(
+    cluster: LocalCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with Admin(cluster.bootstrap) as admin, Producer(cluster.bootstrap) as producer:
+            await producer.send("run", value=b"x", partition=0)
+            assert "run" in await admin.list_topics()
+
+    for _ in range(10):
+        asyncio.run(main())
+    send(cluster, "run", b"y")
+    assert [one.getMessage() for one in caplog.records if one.name == "asyncio"] == []
 
 
 def test_controllers_may_be_nodes_of_their_own() -> None:
