@@ -18,7 +18,7 @@ from tidelog.net.call import LOCAL_CALL
 from tidelog.net.grpc_edge import Edge
 from tidelog.net.grpc_log import OfCallersThatLeft
 from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
-from tidelog.net.unread_responses import UnreadLimits, UnreadResponses
+from tidelog.net.unread_responses import NodeResponses, UnreadLimits
 from tidelog.node.last_words import last_words
 from tidelog.v1.data_pb2 import DESCRIPTOR, FetchResponse
 
@@ -99,7 +99,7 @@ async def stream_to(caller: LeftCaller) -> None:
         for _ in ():
             yield _
 
-    unread = UnreadResponses(UnreadLimits(), lambda: 0)
+    unread = NodeResponses(UnreadLimits(), lambda: 0)
     edge = Edge(LOCAL_CALL.listener, lambda _: None, unread, UnfinishedRequests(UnfinishedLimits()))
     handler: Any = edge.handler(FETCH_STREAM, lambda asked, _: serve(asked))
     await handler.stream_stream(requests(), caller)

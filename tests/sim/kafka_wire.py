@@ -74,6 +74,11 @@ class WireClient:
         answer = await self.begin(request, version, len(self.answered) + 1)
         return decode(answer, request.API_KEY, version, kind)
 
+    def read_nothing(self) -> None:
+        """Leave what arrives to the window."""
+        assert self._stream is not None
+        self._stream.set_reading(is_reading=False)
+
     def leave(self) -> None:
         assert self._stream is not None
         self._stream.close()

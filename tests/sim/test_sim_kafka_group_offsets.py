@@ -34,6 +34,7 @@ from tidelog.kafka.messages.offset_fetch_request import (
 from tidelog.kafka.messages.offset_fetch_response import OffsetFetchResponse
 from tidelog.node.config import NodeConfig
 from tidelog.node.handlers.group_limits import DESCRIBED_BYTES_MAX
+from tidelog.node.kafka_apis import groups_fetched
 from tidelog.node.kafka_apis.groups_fetched import OFFSET_BYTES
 from tidelog.v1 import common_pb2
 
@@ -170,6 +171,32 @@ def test_an_answer_ends_where_it_is_large_and_says_so_for_the_groups_behind() ->
         answer = await world.client.call(OffsetFetchRequest(groups=groups), 9, OffsetFetchResponse)
         codes = [one.error_code for one in answer.groups]
         assert codes == [0] * room + [common_pb2.INVALID_REQUEST] * 2
+
+    play(story)
+
+
+def test_the_offsets_of_one_group_that_are_too_large_for_an_answer_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(groups_fetched, "DESCRIBED_BYTES_MAX", 2 * (4_000 + OFFSET_BYTES))
+
+    async def story(world: World) -> None:
+        texts = commit({0: 1, 1: 1, 2: 1}, metadata="x" * 4_000)
+        assert await committed(world.client, texts, 9) == [0] * 3
+
+        async def code(partitions: list[int] | None) -> int:
+            topics = None
+            if partitions is not None:
+                topics = [OffsetFetchRequestTopics(name="t", partition_indexes=partitions)]
+            request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=topics)])
+            answer = await world.client.call(request, 9, OffsetFetchResponse)
+            return answer.groups[0].error_code
+
+        assert await code(None) == common_pb2.INVALID_REQUEST
+        assert await code([0, 1, 2]) == common_pb2.INVALID_REQUEST
+        assert await code([0, 2]) == common_pb2.NONE
+        refused, _ = await fetched(world.client, 7)
+        assert refused == common_pb2.INVALID_REQUEST
 
     play(story)
 

@@ -28,6 +28,8 @@ from tidelog.core.errors import (
     TidelogError,
 )
 from tidelog.core.logs import get_logger
+from tidelog.net import answer_budget
+from tidelog.net.byte_pool import address_of
 from tidelog.net.call import Call
 from tidelog.net.client_ids import client_id_of
 from tidelog.net.grpc_log import is_caller_gone
@@ -36,7 +38,7 @@ from tidelog.net.internal_calls import check_method, check_request
 from tidelog.net.listeners import Listener
 from tidelog.net.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
 from tidelog.net.unfinished_requests import UnfinishedRequests
-from tidelog.net.unread_responses import UnreadResponses
+from tidelog.net.unread_responses import NodeResponses, UnreadResponse
 
 Answer = Callable[[Any, Any], Any]
 """Function of request (or iterator of them) and context that returns an awaitable or iterator."""
@@ -44,7 +46,8 @@ Context = grpc.aio.ServicerContext[Any, Any]
 COUNTED_BYTES_MIN = 4 << 10
 """Minimum size of counted responses: smaller ones cost no more than the call itself."""
 
-_BETWEEN_NODES = ("Controller", "RaftPeer")
+BETWEEN_NODES = ("Controller", "RaftPeer")
+"""Services whose callers are nodes, as internal listeners alone know them."""
 
 log = get_logger(__name__)
 
@@ -56,12 +59,13 @@ class Edge:
         self,
         listener: Listener,
         on_fatal: Callable[[BaseException], None],
-        unread: UnreadResponses,
+        unread: NodeResponses,
         unfinished: UnfinishedRequests,
     ) -> None:
         self._listener = listener
         self._on_fatal = on_fatal
-        self._unread = unread
+        self._unread = unread.others
+        self._answers = unread.answers
         self._unfinished = unfinished
 
     def handler(
@@ -85,7 +89,7 @@ class Edge:
             (True, False): grpc.stream_unary_rpc_method_handler,
             (True, True): grpc.stream_stream_rpc_method_handler,
         }[method.client_streaming, method.server_streaming]
-        is_between_nodes = method.containing_service.name in _BETWEEN_NODES
+        is_between_nodes = method.containing_service.name in BETWEEN_NODES
 
         async def answered(asked: Any, context: Context) -> Any:
             return await _answer(answer(asked, context), context)
@@ -93,7 +97,8 @@ class Edge:
         async def counted(asked: Any, context: Context) -> Any:
             is_from_node = is_between_nodes or getattr(asked, "from_broker", False)
             self._admit(context, is_from_node=is_from_node)
-            return await self._count_unread(answer(asked, context), context)
+            serving = answer(asked, context)
+            return await self._count_unread(serving, context, is_from_node=is_from_node)
 
         return make(
             self._behaviour(answered if counts_itself else counted),
@@ -135,16 +140,16 @@ class Edge:
         if self._unread.is_over(peer) or not (is_from_node or self._unread.has_room(peer)):
             raise _TooMuchUnreadError(peer)
 
-    async def _count_unread(self, serving: Any, context: Context) -> Any:
+    async def _count_unread(self, serving: Any, context: Context, *, is_from_node: bool) -> Any:
         """As `_answer`, with each large response counted as unread until it is received."""
+        peer = context.peer()
         if not hasattr(serving, "__aiter__"):
             response = await serving
             if response is None:  # the handler wrote its responses itself
                 return None
             data = response.SerializeToString()
             if len(data) >= COUNTED_BYTES_MIN:
-                held = self._unread.hold(context.peer(), len(data))
-                when_ended(context, held.release)
+                when_ended(context, self._hold(peer, len(data), is_from_node=is_from_node))
             return data
         async with aclosing(serving) as responses:
             async for response in responses:
@@ -152,12 +157,33 @@ class Edge:
                 if len(data) < COUNTED_BYTES_MIN:
                     await context.write(data)
                     continue
-                held = self._unread.hold(context.peer(), len(data))
+                release = self._hold(peer, len(data), is_from_node=is_from_node)
                 try:
                     await context.write(data)
                 finally:
-                    held.release()
+                    release()
         return None
+
+    def _hold(self, peer: str, size_bytes: int, *, is_from_node: bool) -> Callable[[], None]:
+        """Count a response; return what ends that.
+
+        Raises `_TooMuchUnreadError` where there is no room for it: it is dropped, and the outcome
+        of its call is unknown to the caller, as if it were lost on the way. Answers to nodes have
+        no bound but their connection's.
+        """
+        answer: answer_budget.Answer | None = None
+        if not is_from_node:
+            answer = self._answers.begin(address_of(peer), size_bytes)
+            if not answer.try_now():
+                raise _TooMuchUnreadError(peer)
+        held: UnreadResponse = self._unread.hold(peer, size_bytes)
+
+        def release() -> None:
+            held.release()
+            if answer is not None:
+                answer.release()
+
+        return release
 
     def _receive(self, received: _Received, peer: str) -> Any:
         """Count a received request and return it; raise its parse error."""

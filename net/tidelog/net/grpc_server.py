@@ -99,7 +99,7 @@ class GrpcServer:
         self._servers: dict[Listener, grpc.aio.Server] = {}
         for listener in listeners:
             server = self._servers[listener] = grpc.aio.server(options=options)
-            edge = Edge(listener, on_fatal, self._unread.others, self._unfinished)
+            edge = Edge(listener, on_fatal, self._unread, self._unfinished)
             self._add_services(server, edge, services)
 
     async def start(self) -> None:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from tidelog.core.config_keys import declare
 from tidelog.core.config_types import DAY_MS, whole_number
+from tidelog.net.answer_budget import AnswerBudget
 
 ROOM_BYTES_MIN = 1 << 20
 """Minimum useful room, unless less was requested: small responses cost more than a wait."""
@@ -50,6 +51,14 @@ class UnreadLimits:
         "Time after which a connection is closed that leaves a response unread for half of it and "
         "takes less than 64 KiB in the other half.",
         key="unread.response.timeout.ms",
+    )
+    answer_bytes_max: int = declare(
+        32 << 20,
+        whole_number(1 << 20),
+        "Maximum bytes of all other answers that callers have not received, or that are being "
+        "made, by all listeners. Those that find no room are not made: gRPC's are refused, "
+        "requests of Kafka's protocol wait. An address gets at most half of what others leave.",
+        key="unread.max.answer.bytes",
     )
 
     @property
@@ -186,6 +195,7 @@ class NodeResponses:
     def __init__(self, limits: UnreadLimits, now_ms: Callable[[], int]) -> None:
         self.fetches = UnreadResponses(limits, now_ms)
         self.others = UnreadResponses(limits.of_others, now_ms)
+        self.answers = AnswerBudget(limits.answer_bytes_max)
         self.timeout_ms = limits.timeout_ms
 
     def stats(self) -> Mapping[str, float]:
@@ -194,6 +204,8 @@ class NodeResponses:
         return {
             "unread_response_bytes": sum(one.size_bytes for one in both),
             "unread_response_waits": self.fetches.waits,
+            "unread_answer_bytes": self.answers.held_bytes,
+            "unread_answer_waits": self.answers.waits,
             "unread_response_hang_ups": sum(one.hang_ups for one in both),
         }
 

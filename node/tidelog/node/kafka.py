@@ -9,11 +9,14 @@ from collections.abc import Callable
 
 from tidelog.broker.kafka.server import KafkaServer, KafkaTimes
 from tidelog.broker.kafka.traffic import KafkaTraffic
+from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.net.answer_budget import AnswerBudget
 from tidelog.net.listeners import kafka_listeners
 from tidelog.node.config import NodeConfig
+from tidelog.node.kafka_apis.answer_sizes import AnswerSizes
 from tidelog.node.kafka_apis.api_versions import with_api_versions
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
-from tidelog.node.kafka_apis.dispatch import dispatch
+from tidelog.node.kafka_apis.dispatch import AnswerRules, dispatch
 from tidelog.node.kafka_apis.table import broker_rows
 
 
@@ -21,11 +24,13 @@ def build_kafka(
     config: NodeConfig,
     ports: BrokerPorts | None,
     *,
+    answers: AnswerBudget,
     on_fatal: Callable[[BaseException], None],
 ) -> KafkaServer | None:
     """Build the server of a node's listeners of Kafka's protocol; None: it has none.
 
-    `ports` are None on a node that is no broker: it serves nothing but ApiVersions.
+    `answers` have their room beside those of other listeners. `ports` are None on a node that is
+    no broker: it serves nothing but ApiVersions.
     """
     if not kafka_listeners(config.listeners):
         return None
@@ -36,11 +41,16 @@ def build_kafka(
     )
     traffic = KafkaTraffic()
     rows = with_api_versions(() if ports is None else broker_rows(ports))
+    sizes = AnswerSizes(
+        (lambda: EMPTY_IMAGE) if ports is None else ports.image,
+        None if ports is None else ports.groups.coordinator,
+    )
     return KafkaServer(
-        apis=dispatch(rows, traffic.note_errors),
+        apis=dispatch(rows, traffic.note_errors, AnswerRules(answers, sizes.of_request)),
         config=config.kafka,
         times=times,
         on_fatal=on_fatal,
         traffic=traffic,
+        answers=answers,
         is_full=lambda: ports is not None and ports.replica_manager.appender.is_full,
     )

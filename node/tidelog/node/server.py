@@ -94,7 +94,9 @@ class Node:
         self._held_until_ms = 0
         self._stalls = LoopStalls(ports.clock)
         self._traffic: ClientTraffic | None = None
-        self.kafka = build_kafka(config, self._add_services(), on_fatal=ports.on_fatal)
+        self.kafka = build_kafka(
+            config, self._add_services(), answers=unread.answers, on_fatal=ports.on_fatal
+        )
         """Server of Kafka's protocol; None without such a listener."""
 
     async def start(self) -> None:

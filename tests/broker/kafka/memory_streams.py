@@ -12,6 +12,7 @@ from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import Handler
 from tidelog.broker.kafka.server import KafkaApis, KafkaServer, KafkaTimes
 from tidelog.broker.kafka.traffic import KafkaTraffic
+from tidelog.net.answer_budget import AnswerBudget
 from tidelog.net.byte_streams import Receiver
 from tidelog.net.call import Call
 from tidelog.net.listeners import KAFKA, Listener
@@ -32,6 +33,7 @@ def server(
     config: KafkaConfig | None = None,
     times: KafkaTimes | None = None,
     on_fatal: Callable[[BaseException], None] | None = None,
+    answers: AnswerBudget | None = None,
 ) -> KafkaServer:
     return KafkaServer(
         apis=KafkaApis(
@@ -40,6 +42,7 @@ def server(
         config=config or KafkaConfig(),
         times=times or KafkaTimes(),
         on_fatal=on_fatal or fail,
+        answers=answers,
     )
 
 

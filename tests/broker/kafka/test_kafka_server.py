@@ -22,6 +22,7 @@ from tidelog.broker.kafka.server import (
     KafkaTimes,
 )
 from tidelog.core.errors import InvariantError
+from tidelog.net.answer_budget import AnswerBudget
 from tidelog.net.call import Call
 
 MIB = 1 << 20
@@ -261,10 +262,31 @@ async def test_a_client_that_takes_nothing_of_its_answers_is_hung_up_on() -> Non
         client.send(frame(FETCH, 1) + frame(FETCH, 2))
     for _ in range(20):
         await asyncio.sleep(1)
-        slow.read_on(1000)
+        slow.read_on(20_000)
     assert not silent.is_open
     assert slow.is_open
     assert of.traffic.hang_ups == 1
+
+
+@pytest.mark.parametrize("is_short", [False, True])
+async def test_while_answers_are_short_of_room_one_has_to_be_taken_at_a_rate_of_its_size(
+    *, is_short: bool
+) -> None:
+    async def handle(_request: Request, _call: Call) -> Answered:
+        return [bytes(16 * MIB)]
+
+    answers = AnswerBudget(MIB)
+    of = server(handle, times=KafkaTimes(unsent_ms=10_000), answers=answers)
+    slow = Client(of, reads=False)
+    slow.send(frame(FETCH, 1))
+    if is_short:
+        answers.begin("a", MIB).ask(lambda: None)
+        answers.begin("a", MIB).ask(lambda: None)
+    for _ in range(20):
+        await asyncio.sleep(1)
+        slow.read_on(100_000)
+    assert PROGRESS_BYTES_MIN < 5 * 100_000
+    assert slow.is_open is not is_short
 
 
 async def test_idle_connections_are_closed_and_busy_ones_stay() -> None:

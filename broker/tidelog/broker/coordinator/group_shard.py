@@ -126,6 +126,10 @@ class GroupShard:
         """Bytes of all that is kept, about as many as in its records."""
         return self._bytes.total + self.offsets.state_bytes
 
+    def bytes_of(self, group_id: str) -> int:
+        """Bytes of a group, its committed offsets aside."""
+        return self._bytes.of(group_id)
+
     def _count_bytes(self, group_id: str) -> None:
         live, classic = self.groups.get(group_id), self.classic.by_id.get(group_id)
         of_consumer = 0 if live is None else live.state.state_bytes

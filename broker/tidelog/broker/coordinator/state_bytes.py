@@ -21,6 +21,10 @@ class StateBytes:
         self.total = 0
         self._by_group: dict[str, int] = {}
 
+    def of(self, group_id: str) -> int:
+        """Bytes of one group."""
+        return self._by_group.get(group_id, 0)
+
     def note(self, group_id: str, size: int) -> None:
         """Note the bytes of a group; 0: it is gone."""
         self.total += size - self._by_group.pop(group_id, 0)

@@ -31,6 +31,11 @@ class AnswerQueue:
         self._ends: deque[tuple[int, Callable[[], None]]] = deque()
         """Ends of answers, in bytes since the connection began, and what to call then."""
 
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes that were passed on since the connection began."""
+        return self._added - self.unsent_bytes
+
     def add(
         self,
         correlation_id: int,

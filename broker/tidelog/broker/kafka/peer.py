@@ -64,6 +64,15 @@ class Progress(NamedTuple):
     received_bytes: int
 
 
+class Taken(NamedTuple):
+    """Bytes that a peer had taken of its answers at some time."""
+
+    at_s: float
+    sent_bytes: int
+    least_bytes: int
+    """Bytes to take from then on."""
+
+
 class KafkaPeer:
     """See `Receiver`."""
 
@@ -81,8 +90,8 @@ class KafkaPeer:
         self.connection = Connection(rules, self._on_room, stream.host)
         self.touched_s = 0.0
         """Time of the last contact, on the loop's clock; for the server."""
-        self.sent_s = 0.0
-        """Time when it last took bytes of an answer, or the first of them was there to take."""
+        self.taken: Taken | None = None
+        """Bytes that it had taken of its answers; for the server."""
         self.progress: Progress | None = None
         """Progress of a begun request; for the server."""
         self._is_holding = False
@@ -110,7 +119,6 @@ class KafkaPeer:
     def sent(self, count: int) -> None:
         """See `Receiver.sent`."""
         self._host.note_contact(self)
-        self.sent_s = self._loop.time()
         self.connection.answers.note_sent(count)
         self._begin(self.connection.resume())
 
@@ -162,8 +170,6 @@ class KafkaPeer:
             size = 0 if buffers is None else sum(map(len, buffers))
             self._host.note_answer(request, answer_bytes=size, began_s=began_s)
             self._tasks.pop(request, None)
-            if not self.connection.answers.unsent_bytes:
-                self.sent_s = self._loop.time()
             begun = self.connection.answer(request, buffers, lambda: _call_each(taken))
             self._begin(begun)
 

@@ -16,8 +16,9 @@ room of one frame beside. One of them always goes on; the server ends those that
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
+
+from tidelog.net.byte_pool import BytePool
 
 REQUEST_COST_BYTES = 512
 """Memory that a request takes beside its bytes: a million empty ones are counted, too."""
@@ -48,8 +49,8 @@ class RequestBudget:
         """Number of times that a request found no room, since the start."""
         small_max = bytes_max // SMALL_PARTS
         self._eldest_bytes = frame_bytes_max + REQUEST_COST_BYTES if frame_bytes_max else 0
-        self._small = _Pool(small_max)
-        self._shared = _Pool(max(bytes_max - small_max - self._eldest_bytes, bytes_max // 4))
+        self._small = BytePool(small_max)
+        self._shared = BytePool(max(bytes_max - small_max - self._eldest_bytes, bytes_max // 4))
         self._addresses: dict[str, _Address] = {}
         self._filling: dict[RequestRoom, None] = {}
         """Large frames that are not whole, the eldest first."""
@@ -141,9 +142,9 @@ class RequestBudget:
                 return True
         return False
 
-    def _free(self, room: RequestRoom, pool: _Pool) -> int:
+    def _free(self, room: RequestRoom, pool: BytePool) -> int:
         if not (room.is_small or room.of.whole_bytes):
-            free = pool.bytes_max - pool.held_bytes
+            free = pool.free_bytes
             if room is next(iter(self._filling)):
                 return free + self._eldest_bytes
             if room is room.of.eldest:
@@ -169,7 +170,7 @@ class RequestRoom:
         """Bytes of the request that have their room."""
         self.held_bytes = 0
         """The same with its cost."""
-        self.pool: _Pool | None = None
+        self.pool: BytePool | None = None
         self.on_room = on_room
         """Called when a wait has ended."""
         self._budget = budget
@@ -197,7 +198,7 @@ class RequestRoom:
         """Give everything back, and wait no more."""
         self._budget.end(self)
 
-    def take(self, pool: _Pool, size_bytes: int) -> None:
+    def take(self, pool: BytePool, size_bytes: int) -> None:
         """Take what is granted, the first time with the request's cost."""
         cost = 0 if self.held_bytes else REQUEST_COST_BYTES
         self.pool = pool
@@ -226,29 +227,3 @@ class _Address:
     def queue(self, *, is_small: bool) -> dict[RequestRoom, None]:
         """Those of one kind that wait."""
         return self.small if is_small else self.large
-
-
-class _Pool:
-    """Room for `bytes_max` bytes."""
-
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
-        self.held_bytes = 0
-        self.by_address: Counter[str] = Counter()
-
-    @property
-    def is_half_free(self) -> bool:
-        """True while less than half of it is held."""
-        return 2 * self.held_bytes < self.bytes_max
-
-    def half(self, address: str) -> int:
-        """Return the bytes that an address may add: it has half of the room that others leave."""
-        own = self.by_address[address]
-        return (self.bytes_max - self.held_bytes + own) // 2 - own
-
-    def change(self, address: str, size_bytes: int) -> None:
-        """Count so many bytes more, or fewer."""
-        self.held_bytes += size_bytes
-        self.by_address[address] += size_bytes
-        if not self.by_address[address]:
-            del self.by_address[address]

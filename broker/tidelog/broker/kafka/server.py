@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.kafka.connection import ConnectionRules, Request
 from tidelog.broker.kafka.frame_reader import READ_BYTES
-from tidelog.broker.kafka.peer import Handler, KafkaPeer, Progress
+from tidelog.broker.kafka.peer import Handler, KafkaPeer, Progress, Taken
 from tidelog.broker.kafka.request_budget import RequestBudget
 from tidelog.broker.kafka.request_header import ApiForms, Refusal
 from tidelog.broker.kafka.traffic import KafkaTraffic
 from tidelog.core.background import cancel_tasks
 from tidelog.core.logs import get_logger
+from tidelog.net.answer_budget import AnswerBudget
 from tidelog.net.byte_streams import Accept, ByteStream
 from tidelog.net.listeners import Listener
 
@@ -30,7 +31,10 @@ SILENCE_MS_MAX = 10_000
 PROGRESS_BYTES_MIN = 64 << 10
 """Minimum bytes of a begun request to send within the time for it: a slower client has stopped."""
 PROGRESS_PARTS = 8
-"""The same for a large request, which ends within so many of these times: one of its parts."""
+"""The same for a large request, which ends within so many of these times: one of its parts.
+
+And for an answer to be taken; while others wait for room, that of a large one, too.
+"""
 
 log = get_logger(__name__)
 
@@ -54,7 +58,7 @@ class KafkaTimes:
     idle_ms: int = 600_000
     """Without a request."""
     unsent_ms: int = 30_000
-    """With answers of which it takes nothing."""
+    """With answers of which it takes next to nothing; half of it while others wait for room."""
     unfinished_ms: int = 10_000
     """In the middle of a request, while others wait for the room that it takes.
 
@@ -74,6 +78,7 @@ class KafkaServer:
         on_fatal: Callable[[BaseException], None],
         traffic: KafkaTraffic | None = None,
         is_full: Callable[[], bool] = lambda: False,
+        answers: AnswerBudget | None = None,
     ) -> None:
         self.traffic = KafkaTraffic() if traffic is None else traffic
         self._apis = apis
@@ -81,6 +86,7 @@ class KafkaServer:
         self._times = times
         self._on_fatal = on_fatal
         self._budget = RequestBudget(config.queued_bytes_max, config.request_bytes_max)
+        self._answers = answers or AnswerBudget(0)
         self._accepted = 0
         self._rules = ConnectionRules(
             forms=apis.forms,
@@ -266,9 +272,17 @@ class KafkaServer:
         ]
 
     def _leaves_answers(self, peer: KafkaPeer, now_s: float) -> bool:
-        """Tell if the peer has taken nothing of its answers for too long."""
-        has_answers = peer.connection.answers.unsent_bytes > 0
-        return has_answers and now_s - peer.sent_s >= self._times.unsent_ms / 1000
+        """Tell if the peer has taken too little of its answers for too long."""
+        answers, before, is_short = peer.connection.answers, peer.taken, self._answers.is_short
+        if not answers.unsent_bytes:
+            return False
+        if before is not None and answers.sent_bytes - before.sent_bytes < before.least_bytes:
+            limit_ms = self._times.unsent_ms // (2 if is_short else 1)
+            return now_s - before.at_s >= limit_ms / 1000
+        share = answers.unsent_bytes // PROGRESS_PARTS if is_short else 0
+        least = min(answers.unsent_bytes, max(share, PROGRESS_BYTES_MIN))
+        peer.taken = Taken(now_s, answers.sent_bytes, least)
+        return False
 
     def _hang_up(self, peer: KafkaPeer) -> None:
         self.traffic.hang_ups += 1

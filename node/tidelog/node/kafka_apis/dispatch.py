@@ -5,7 +5,9 @@ Bytes that are not the message which their header announces close the connection
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import ConnectionClosedError
@@ -14,12 +16,18 @@ from tidelog.broker.kafka.server import KafkaApis
 from tidelog.kafka.apis import API_VERSIONS, APIS, request_class
 from tidelog.kafka.errors import MalformedMessageError
 from tidelog.kafka.message import Message
+from tidelog.net.answer_budget import Answer, AnswerBudget
+from tidelog.net.byte_pool import address_of
 from tidelog.net.byte_streams import Buffer
 from tidelog.net.call import Call
+from tidelog.net.unread_responses import UnreadLimits
+from tidelog.node.kafka_apis.answer_sizes import TIMES_OF_REQUEST, made_bytes
 from tidelog.node.kafka_apis.api_versions import unsupported_version
 from tidelog.node.kafka_apis.response_errors import error_codes
 from tidelog.node.kafka_apis.served import ApiCall, ServedApi
 
+FETCH = 1
+"""Key of the API whose records are counted apart."""
 NoteErrors = Callable[[int, Iterable[int]], None]
 
 
@@ -27,15 +35,32 @@ def _ignore(_api_key: int, _codes: Iterable[int]) -> None:
     """Note nothing."""
 
 
-def dispatch(rows: Iterable[ServedApi], note_errors: NoteErrors = _ignore) -> KafkaApis:
+def _of_request(_api_key: int, _message: Message, size_bytes: int) -> int:
+    return TIMES_OF_REQUEST * size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRules:
+    """Room for answers, and their sizes at most, told from api key, message and its bytes."""
+
+    budget: AnswerBudget
+    size_of: Callable[[int, Message, int], int] = _of_request
+
+
+def dispatch(
+    rows: Iterable[ServedApi],
+    note_errors: NoteErrors = _ignore,
+    answers: AnswerRules | None = None,
+) -> KafkaApis:
     """Return what the listeners of a node with these APIs call.
 
     `note_errors` hears the api key and the error codes of each response.
     """
     served = {row.key: row for row in rows}
+    rules = answers or AnswerRules(AnswerBudget(UnreadLimits().answer_bytes_max))
     return KafkaApis(
         forms=_Forms(served),
-        handler=_Dispatch(served, note_errors),
+        handler=_Dispatch(served, note_errors, rules),
         pipelined=frozenset(key for key, row in served.items() if row.is_pipelined),
         abandoned=frozenset(key for key, row in served.items() if row.is_abandoned),
     )
@@ -59,9 +84,12 @@ class _Forms:
 class _Dispatch:
     """See `tidelog.broker.kafka.peer.Handler`."""
 
-    def __init__(self, served: dict[int, ServedApi], note_errors: NoteErrors) -> None:
+    def __init__(
+        self, served: dict[int, ServedApi], note_errors: NoteErrors, answers: AnswerRules
+    ) -> None:
         self._served = served
         self._note_errors = note_errors
+        self._answers = answers
 
     async def __call__(self, request: Request, call: Call) -> Sequence[Buffer] | None:
         header = request.header
@@ -71,11 +99,33 @@ class _Dispatch:
         message = _decode(request)
         if row.is_abandoned:
             request.release()
-        response = await row.handler(message, ApiCall(call, version))
-        if response is None:
-            return None
+            response = await row.handler(message, ApiCall(call, version))
+            if response is None:
+                return None
+            answer = await self._room(call, made_bytes(row.key, response))
+        else:
+            size_bytes = self._answers.size_of(row.key, message, request.size)
+            answer = await self._room(call, size_bytes, in_order=row.is_pipelined)
+            response = await row.handler(message, ApiCall(call, version))
+            if response is None:
+                return None
         self._note_errors(header.api_key, error_codes(response))
-        return response.encode(version)
+        buffers = response.encode(version)
+        if row.key != FETCH:
+            answer.settle(sum(map(len, buffers)))
+        return buffers
+
+    async def _room(self, call: Call, size_bytes: int, *, in_order: bool = False) -> Answer:
+        """Wait for the room of an answer; it is released when the answer was sent."""
+        answer = self._answers.budget.begin(
+            address_of(call.connection), size_bytes, is_small=in_order
+        )
+        call.when_taken(answer.release)
+        room = asyncio.Event()
+        if not answer.ask(room.set):
+            await room.wait()
+            answer.go_on()
+        return answer
 
 
 def _decode(request: Request) -> Message:

@@ -83,11 +83,7 @@ class OffsetFetchHandler:
             else:
                 asked = _asked(group, stable=request.require_stable)
                 found = await self._fetch(asked, version)
-            size += sum(
-                OFFSET_BYTES + len(one.committed.metadata)
-                for _, _, results in found.topics
-                for one in results
-            )
+            size += sum(_bytes_of(results) for _, _, results in found.topics)
             response.groups.append(_group(group.group_id, found, version))
         return response
 
@@ -96,13 +92,14 @@ class OffsetFetchHandler:
             if asked.topics is None:
                 return await self._fetch_all(asked)
             partitions = await listed(_partitions(asked.topics, version))
-            results = iter(
-                await self._coordinator.fetch(
-                    asked.group_id, asked.committer, partitions, stable=asked.stable
-                )
+            fetched = await self._coordinator.fetch(
+                asked.group_id, asked.committer, partitions, stable=asked.stable
             )
         except TidelogError as error:
             return _Found([], offset_code(error, version))
+        if _bytes_of(fetched) > DESCRIBED_BYTES_MAX:
+            return _Found([], common_pb2.INVALID_REQUEST)
+        results = iter(fetched)
         return _Found(
             [
                 (
@@ -116,16 +113,23 @@ class OffsetFetchHandler:
 
     async def _fetch_all(self, asked: _Asked) -> _Found:
         pages: list[list[OffsetResult]] = []
-        after = ("", -1)
+        after, size = ("", -1), 0
         while not pages or len(pages[-1]) == OFFSETS_PER_PAGE:
             page = await self._coordinator.fetch_all(
                 asked.group_id, asked.committer, after, OFFSETS_PER_PAGE, stable=asked.stable
             )
             pages.append(page)
+            size += _bytes_of(page)
+            if size > DESCRIBED_BYTES_MAX:
+                return _Found([], common_pb2.INVALID_REQUEST)
             if page:
                 after = page[-1].partition.topic, page[-1].partition.partition
         by_topic = groupby(chain(*pages), key=lambda one: one.partition[:2])
         return _Found([(name, topic_id, list(group)) for (name, topic_id), group in by_topic])
+
+
+def _bytes_of(results: Iterable[OffsetResult]) -> int:
+    return sum(OFFSET_BYTES + len(one.committed.metadata) for one in results)
 
 
 def _asked(group: OffsetFetchRequestGroup, *, stable: bool) -> _Asked:
