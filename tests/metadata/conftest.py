@@ -19,6 +19,7 @@ from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Controller
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
+from tidelog.metadata.settling import SettlePartitions
 from tidelog.v1.admin_pb2 import (
     CLUSTER,
     PREFERRED,
@@ -96,7 +97,8 @@ class World:
         decision = self.controller.handle(command, self.image, self.now_ms)
         self.commit(decision.records)
         while not decision.is_last:
-            decision = self.controller.handle(command, self.image, self.now_ms)
+            rest = decision.rest
+            decision = self.controller.handle(command, self.image, self.now_ms, rest=rest)
             self.commit(decision.records)
         reply = decision.reply
         if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
@@ -126,17 +128,27 @@ class World:
         cluster_id: str = "tide",
         start_loss: StartLoss = NOTHING,
     ) -> RegisterBrokerResponse:
-        request = RegisterBrokerRequest(
-            broker_id=broker_id,
-            cluster_id=cluster_id,
-            incarnation_id=incarnation.to_bytes(16, "big"),
-            endpoints=registered_at(f"127.0.0.1:{9191 + broker_id}"),
-            start_loss=start_loss,
-            previous_broker_epoch=max(self.epoch(broker_id), 0),
-        )
+        request = self._registration(broker_id, incarnation)
+        request.cluster_id, request.start_loss = cluster_id, start_loss
         reply = self.do(request)
         assert isinstance(reply, RegisterBrokerResponse)
         return reply
+
+    def begin_to_register(self, broker_id: int, *, incarnation: int) -> None:
+        """The first batch of a registration; its process is gone after that."""
+        request = self._registration(broker_id, incarnation)
+        decision = self.controller.handle(request, self.image, self.now_ms)
+        if not decision.is_last:
+            self.commit(decision.records)
+
+    def _registration(self, broker_id: int, incarnation: int) -> RegisterBrokerRequest:
+        return RegisterBrokerRequest(
+            broker_id=broker_id,
+            cluster_id="tide",
+            incarnation_id=incarnation.to_bytes(16, "big"),
+            endpoints=registered_at(f"127.0.0.1:{9191 + broker_id}"),
+            previous_broker_epoch=max(self.epoch(broker_id), 0),
+        )
 
     def beat(
         self,
@@ -178,6 +190,16 @@ class World:
             self.beat(broker_id)
         self.do(ExpireSessions())
 
+    def settle(self) -> int:
+        """Settle all that is left, as the controller does by itself; the number of batches."""
+        batches = 0
+        while self.controller.has_unsettled(self.image, self.now_ms):
+            before = self.image.offset
+            self.do(SettlePartitions())
+            assert self.image.offset > before
+            batches += 1
+        return batches
+
     def create(
         self,
         name: str,
@@ -212,9 +234,10 @@ class World:
         partition_epoch: int | None = None,
         member_epochs: dict[int, int] | None = None,
         cause: str = "",
+        number: int = 0,
     ) -> AlterPartitionResponse:
-        """Ask for an ISR of partition 0; by default as its leader in the current epochs."""
-        partition = self.partition(topic)
+        """Ask for an ISR; by default as its leader in the current epochs."""
+        partition = self.partition(topic, number)
         by = sender if sender is not None else partition.leader_id or 0
         epochs = member_epochs or {}
         members = [
@@ -226,7 +249,7 @@ class World:
         asked = AlterPartitionRequest.Partition(
             topic=topic,
             topic_id=self.image.topics[topic].topic_id,
-            partition=0,
+            partition=number,
             leader_epoch=partition.leader_epoch if leader_epoch is None else leader_epoch,
             partition_epoch=(
                 partition.partition_epoch if partition_epoch is None else partition_epoch
@@ -317,15 +340,25 @@ def check_step(before: MetadataImage, after: MetadataImage) -> None:
         log_config(topic.configs, after.cluster_configs)
     for broker_id, broker in before.brokers.items():
         assert after.brokers[broker_id].broker_epoch >= broker.broker_epoch
+    registered = {
+        one
+        for one, broker in after.brokers.items()
+        if one not in before.brokers or broker.broker_epoch != before.brokers[one].broker_epoch
+    }
     for topic, now in after.partitions():
-        assert all(after.is_alive(member) for member in now.isr)
+        assert registered.isdisjoint(now.isr)
+        known = before.topic_by_id(topic.topic_id)
+        was = before.partition(topic.name, now.partition) if known is not None else None
+        come = set(now.isr) - set(was.isr if was is not None else ())
+        if was is None or now.leader_id != was.leader_id:
+            come |= set() if now.leader_id is None else {now.leader_id}
+        assert all(map(after.is_alive, come))
         assert set(now.isr) | set(now.elr) | set(now.damaged) <= set(now.replicas)
         assert not set(now.isr) & (set(now.elr) | set(now.offline))
         assert now.isr or now.elr or now.last_known_leader_id is not None
         assert now.leader_id is None or now.leader_id in now.isr
         assert (now.leader_id is None) or (now.last_known_leader_id is None)
-        was = before.partition(topic.name, now.partition)
-        if was is not None and before.topics[topic.name].topic_id == topic.topic_id:
+        if was is not None:
             assert now.partition_epoch == was.partition_epoch + (now != was)
             is_out_of_use = not (
                 set(now.damaged) <= set(was.damaged) and set(now.offline) <= set(was.offline)

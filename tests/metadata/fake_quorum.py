@@ -245,9 +245,13 @@ def attempt(quorum: QuorumController, request: NumberedT) -> NumberedT:
     return copied
 
 
-async def start_broker(quorum: QuorumController, broker_id: int) -> BrokerHeartbeatRequest:
+async def start_broker(
+    quorum: QuorumController, broker_id: int, *, rack: str = ""
+) -> BrokerHeartbeatRequest:
     """Registered and unfenced; the heartbeat that keeps it so."""
-    registered = await quorum.submit(registration(broker_id))
+    request = registration(broker_id)
+    request.rack = rack
+    registered = await quorum.submit(request)
     beat = BrokerHeartbeatRequest(
         broker_id=broker_id,
         broker_epoch=registered.broker_epoch,

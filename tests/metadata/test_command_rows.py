@@ -15,7 +15,7 @@ from tidelog.broker.controller_link.controller_forwarder import ControllerForwar
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.core.env import Random
-from tidelog.metadata import brokers, leaders
+from tidelog.metadata import brokers, leaders, settling
 from tidelog.metadata.commands import COMMANDS, CommandRow
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
@@ -49,7 +49,12 @@ NO_COMMANDS = {
     "ReportUnreachableBroker",
 }
 """Reads, and a report that is no decision: the controller dials, and what it finds decides."""
-OWN = {brokers.ExpireSessions, brokers.FenceDeadBroker, leaders.RebalanceLeaders}
+OWN = {
+    brokers.ExpireSessions,
+    brokers.FenceDeadBroker,
+    leaders.RebalanceLeaders,
+    settling.SettlePartitions,
+}
 RPCS = [method for service in SERVICES for method in methods.rpcs_of(service)]
 ROWS = [pytest.param(row, id=row.request.__name__) for row in COMMANDS.values()]
 

@@ -5,6 +5,7 @@ And any image it makes is exactly what its own snapshot makes again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tidelog.metadata.brokers import ExpireSessions
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.settling import SettlePartitions
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of
 from tidelog.v1.admin_pb2 import (
     CLUSTER,
@@ -45,7 +47,10 @@ _STEPS = st.one_of(
     st.tuples(st.just("allocate"), _BROKERS, st.none()),
     st.tuples(st.just("activate"), st.none(), st.none()),
     st.tuples(st.just("hold"), st.sampled_from([0, 2_000]), st.none()),
+    st.tuples(st.just("settle"), st.none(), st.none()),
 )
+_ROOMS = st.sampled_from([1, 2, 100])
+"""Partitions that a batch has room for: of the first two a fencing takes several."""
 
 
 def _take(world: World, step: tuple[str, object, object]) -> None:
@@ -62,6 +67,8 @@ def _take(world: World, step: tuple[str, object, object]) -> None:
         case ("allocate", int(broker), _):
             request = AllocateProducerIdsRequest(broker_id=broker, broker_epoch=world.epoch(broker))
             world.do(request)
+        case ("settle", _, _):
+            world.do(SettlePartitions())
         case ("activate", _, _):
             world.activate()
         case ("hold", int(milliseconds), _):
@@ -91,11 +98,11 @@ def _change_topics(world: World, step: tuple[str, object, object]) -> None:
 
 
 @settings(max_examples=150)
-@given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, max_size=40))
+@given(seed=st.integers(0, 1_000), room=_ROOMS, steps=st.lists(_STEPS, max_size=40))
 def test_no_sequence_of_commands_breaks_an_invariant(
-    new_world: type[World], seed: int, steps: list[tuple[str, object, object]]
+    new_world: type[World], seed: int, room: int, steps: list[tuple[str, object, object]]
 ) -> None:
-    world = new_world(seed)
+    world = _world_with_room(new_world, seed, room)
     world.start(1, 2, 3)
     world.create("a", partitions=2)
     for step in steps:
@@ -104,11 +111,11 @@ def test_no_sequence_of_commands_breaks_an_invariant(
 
 
 @settings(max_examples=50)
-@given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, max_size=40))
+@given(seed=st.integers(0, 1_000), room=_ROOMS, steps=st.lists(_STEPS, max_size=40))
 def test_when_all_brokers_are_back_every_partition_is_led(
-    new_world: type[World], seed: int, steps: list[tuple[str, object, object]]
+    new_world: type[World], seed: int, room: int, steps: list[tuple[str, object, object]]
 ) -> None:
-    world = new_world(seed)
+    world = _world_with_room(new_world, seed, room)
     world.start(1, 2, 3)
     world.create("a", partitions=2)
     for step in steps:
@@ -118,7 +125,20 @@ def test_when_all_brokers_are_back_every_partition_is_led(
     for broker in (1, 2, 3, 4):
         world.register(broker, incarnation=9)
         world.beat(broker)
+    world.settle()
     assert all(partition.leader_id is not None for _, partition in world.image.partitions())
+    world.pass_session_but(1)
+    world.settle()
+    for _, partition in world.image.partitions():
+        assert all(map(world.image.is_alive, partition.isr))
+        assert partition.leader_id == 1 or 1 not in (*partition.isr, *partition.elr)
+
+
+def _world_with_room(new_world: type[World], seed: int, room: int) -> World:
+    world = new_world(seed)
+    world.start_controller(replace(world.config, partitions_per_batch_max=room), seed)
+    world.activate()
+    return world
 
 
 def _rebuilt(image: MetadataImage) -> MetadataImage:

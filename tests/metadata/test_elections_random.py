@@ -6,12 +6,14 @@ does. Only a loss that the controller knows of, and elects somebody in spite of,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.metadata.brokers import ExpireSessions
+from tidelog.metadata.settling import SettlePartitions
 from tidelog.v1.admin_pb2 import PREFERRED, UNCLEAN
 from tidelog.v1.controller_pb2 import NOTHING, UNFLUSHED, ReportReplicaStateRequest
 
@@ -26,6 +28,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("kill"), _BROKERS),
     st.tuples(st.just("return"), _BROKERS),
     st.tuples(st.just("return after a power cut"), _BROKERS),
+    st.tuples(st.just("begins to return"), _BROKERS),
     st.tuples(st.just("shut down"), _BROKERS),
     st.tuples(st.just("damage"), _BROKERS),
     st.tuples(st.just("disk fails"), _BROKERS),
@@ -33,6 +36,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("disk works"), _BROKERS),
     st.tuples(st.just("session"), st.none()),
     st.tuples(st.just("new controller"), st.none()),
+    st.tuples(st.just("settle"), st.none()),
     st.tuples(st.just("min isr"), st.sampled_from([1, 2, 3])),
     st.tuples(st.just("elect"), st.sampled_from([PREFERRED, PREFERRED, UNCLEAN])),
 )
@@ -41,8 +45,12 @@ _STEPS = st.one_of(
 class Model:
     """Three replicas of one partition."""
 
-    def __init__(self, world: World, *, min_isr: int) -> None:
+    def __init__(self, world: World, *, min_isr: int, before: int = 0) -> None:
+        """`before`: partitions that go first, where a batch has room for a single one."""
         self.world = world
+        if before:
+            world.start_controller(replace(world.config, partitions_per_batch_max=1))
+            world.activate()
         self.min_isr = min_isr
         self.up = {1, 2, 3}
         self.failed: set[int] = set()
@@ -53,6 +61,8 @@ class Model:
         self.committed = 0
         self.incarnation = 1
         world.start(1, 2, 3)
+        for number in range(before):
+            world.create(f"before-{number}")
         world.create("t", configs={"min.insync.replicas": str(min_isr)})
 
         self.before = world.partition("t")
@@ -91,6 +101,8 @@ class Model:
                 world.do(ExpireSessions())
             case ("new controller", None):
                 self.world.activate()
+            case ("settle", None):
+                self.world.do(SettlePartitions())
 
     def _do_with(self, what: str, number: int) -> None:
         match what:
@@ -105,6 +117,8 @@ class Model:
                 self.up.discard(number)
             case "return" | "return after a power cut":
                 self._return(number, is_power_cut=what != "return")
+            case "begins to return" if number not in self.up:
+                self.world.begin_to_register(number, incarnation=self.incarnation + 1)
             case "min isr":
                 self.min_isr = number
                 self.world.configure("t", "min.insync.replicas", str(number))
@@ -175,11 +189,14 @@ class Model:
 
 @settings(max_examples=300)
 @given(
-    seed=st.integers(0, 1_000), min_isr=st.sampled_from([1, 2]), steps=st.lists(_STEPS, max_size=40)
+    seed=st.integers(0, 1_000),
+    min_isr=st.sampled_from([1, 2]),
+    before=st.sampled_from([0, 1, 3]),
+    steps=st.lists(_STEPS, max_size=40),
 )
 def test_who_may_lead_holds_all_that_is_committed(
-    new_world: type[World], seed: int, min_isr: int, steps: list[tuple[str, object]]
+    new_world: type[World], seed: int, min_isr: int, before: int, steps: list[tuple[str, object]]
 ) -> None:
-    model = Model(new_world(seed), min_isr=min_isr)
+    model = Model(new_world(seed), min_isr=min_isr, before=before)
     for step in steps:
         model.take(step)

@@ -151,11 +151,21 @@ def test_no_batch_breaks_what_eligible_and_damaged_replicas_are(
         speculate(world.image, [MetadataRecord(partition_change=change)])
 
 
-def test_no_batch_fences_a_broker_and_leaves_it_in_an_isr(world: World) -> None:
+def test_a_broker_that_is_fenced_stays_in_isrs_until_another_batch_and_becomes_no_leader(
+    world: World,
+) -> None:
     world.start(1, 2, 3)
     world.create("t")
-    with pytest.raises(InvariantError):
-        speculate(world.image, [fencing(world.image.brokers[2], fenced=True)])
+    partition = world.partition("t")
+    other = next(one for one in partition.isr if one != partition.leader_id)
+    fenced = speculate(world.image, [fencing(world.image.brokers[other], fenced=True)])
+    assert fenced.partition("t", 0) == partition
+    topic_id = world.image.topics["t"].topic_id
+    led = partition_change(topic_id, partition, isr=partition.isr, leader_id=other)
+    with pytest.raises(
+        InvariantError, match="no fenced broker comes into an ISR or becomes leader"
+    ):
+        speculate(fenced, [led])
 
 
 def test_the_last_member_that_earlier_versions_left_in_an_isr_leads_when_it_is_back(
@@ -184,7 +194,7 @@ def test_no_batch_registers_a_broker_again_and_leaves_it_in_an_isr(world: World)
     world.start(1, 2, 3)
     world.create("t")
     again = RegisterBrokerRecord(broker_id=2, incarnation_id=b"n" * 16)
-    with pytest.raises(InvariantError, match="a fenced broker is in no ISR"):
+    with pytest.raises(InvariantError, match="an incarnation that registers is in no ISR"):
         speculate(world.image, [MetadataRecord(register_broker=again)])
 
 

@@ -67,22 +67,33 @@ class Attempts:
         self._controller_epoch = controller_epoch
         self._newest.clear()
 
-    def take(self, request: NumberedRequest, image: MetadataImage) -> None:
-        """Note that this attempt is decided on now: from here on all earlier ones are refused.
+    def check(self, request: NumberedRequest, image: MetadataImage) -> None:
+        """Raise `KafkaError` STALE_CONTROLLER_EPOCH or STALE_ATTEMPT for an attempt that is late.
 
-        Raises `KafkaError` STALE_CONTROLLER_EPOCH or STALE_ATTEMPT. Requests of a broker epoch that
-        is not the current one leave no trace; their handlers refuse them.
+        Requests of a broker epoch that is not the current one are their handlers' to refuse.
         """
+        newest = self._newest_of(request, image)
+        if newest is not None:
+            check_controller_epoch(request.controller_epoch, self._controller_epoch)
+            check_attempt(request.attempt, newest.of_kind.get(type(request), 0))
+
+    def note(self, request: NumberedRequest, image: MetadataImage) -> None:
+        """Note that this attempt is decided on now: from here on all earlier ones are refused."""
+        newest = self._newest_of(request, image)
+        if newest is not None and request.controller_epoch == self._controller_epoch:
+            before = newest.of_kind.get(type(request), 0)
+            newest.of_kind[type(request)] = max(before, request.attempt)
+
+    def _newest_of(self, request: NumberedRequest, image: MetadataImage) -> _Newest | None:
+        """Return the newest attempts of the registration; None: the request names another one."""
         broker = image.brokers.get(request.broker_id)
         is_current = broker is not None and broker.broker_epoch == request.broker_epoch
         if broker is None or not is_current or broker.broker_epoch == UNCOMMITTED_EPOCH:
-            return
-        check_controller_epoch(request.controller_epoch, self._controller_epoch)
+            return None
         newest = self._newest.get(broker.broker_id)
         if newest is None or newest.broker_epoch != broker.broker_epoch:
             newest = self._newest[broker.broker_id] = _Newest(broker.broker_epoch)
-        check_attempt(request.attempt, newest.of_kind.get(type(request), 0))
-        newest.of_kind[type(request)] = request.attempt
+        return newest
 
 
 def check_controller_epoch(asked: int, own: int) -> None:

@@ -9,15 +9,18 @@ A broker's life, as the image holds it:
     unfenced      found dead by a dial, see `reachability`                 fenced
     any           another incarnation registers, no live session is left   fenced, new broker epoch
 
-Leaders and ISRs change by the rules of `election`, always in the same batch as a fencing. Sessions
-are kept outside the image: each controller measures them on its own monotonic clock.
+Leaders and ISRs change by the rules of `election`: in the batch of the fencing as many as it has
+room for, the others in the next ones by `settling`, or with each further request of a broker that
+wants to shut down. The next incarnation is registered in the batch that takes the broker out of its
+last ISR. Sessions are kept outside the image: each controller measures them on its own monotonic
+clock.
 """
 
 # Pure: decides, never acts (rule R2).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tidelog.core.errors import (
@@ -52,7 +55,10 @@ from tidelog.v1.controller_pb2 import (
 from tidelog.v1.metadata_records_pb2 import ConfigRecord, MetadataRecord, RegisterBrokerRecord
 
 INCARNATION_ID_BYTES = 16
+_FENCED_AT_ONCE_MAX = 100
+"""Brokers fenced in one batch; the next check fences the others."""
 RACK_CHARACTERS_MAX = 300
+_SHUT_DOWN = "controlled shutdown"
 _LOST = {
     NOTHING: "",
     UNFLUSHED: ", unflushed records may be lost",
@@ -92,6 +98,9 @@ def register_broker(
 
     A registration replaces the one it names and no other, so that a late request of a process that
     is gone never replaces its successor; the refusal holds the broker epoch that is registered.
+
+    Where a batch has no room for all changes the predecessor is fenced first. The registration is
+    in the last batch, so that each controller finds in the image what is left to change.
     """
     _check_registration(request, image, context.config)
     existing = image.brokers.get(request.broker_id)
@@ -117,15 +126,28 @@ def register_broker(
             cause=cause,
         )
     )
-    changes = changes_without(
-        image,
-        [request.broker_id],
-        cause=cause,
-        may_lead=context.sessions.has_heard,
-        start_loss=request.start_loss,
+    changes, is_last = context.part.take_first(
+        changes_without(
+            image,
+            [request.broker_id],
+            cause=cause,
+            may_lead=context.sessions.has_heard,
+            start_loss=request.start_loss,
+        )
     )
-    records = [*_initial_configs(image, context.config), registration, *changes]
-    return Decision(records, RegisterBrokerResponse(broker_epoch=UNCOMMITTED_EPOCH))
+    reply = RegisterBrokerResponse(broker_epoch=UNCOMMITTED_EPOCH)
+    if is_last:
+        records = [*_initial_configs(image, context.config), registration, *changes]
+    else:
+        records = [*_fence_predecessor(existing, cause=cause), *changes]
+    return Decision(records, reply, is_last=is_last, partitions=context.part.used)
+
+
+def _fence_predecessor(existing: BrokerImage | None, *, cause: str) -> list[MetadataRecord]:
+    """Fence the earlier incarnation: no leader takes it back into an ISR meanwhile."""
+    if existing is None or existing.is_fenced:
+        return []
+    return [fencing(existing, fenced=True, cause=cause)]
 
 
 def _initial_configs(image: MetadataImage, config: ControllerConfig) -> list[MetadataRecord]:
@@ -144,30 +166,32 @@ def heartbeat(
 
     A live broker that could lead a partition without a leader leads it now that it is heard of.
 
-    A broker that wants to shut down is fenced in one batch with the changes that move its
-    leaderships and take it out of ISRs, and may go when that has committed. While the cluster is
-    held it may go at once.
+    A broker that wants to shut down is fenced, and may go when the changes have committed that move
+    its leaderships and take it out of ISRs: it asks until then. While the cluster is held it may
+    go at once.
     """
     broker = current_registration(image, request.broker_id, request.broker_epoch)
     context.sessions.touch(broker.broker_id, context.now_ms)
     records: list[MetadataRecord] = []
-    is_fenced = broker.is_fenced
+    is_fenced, may_go = broker.is_fenced, request.want_shut_down
     if request.want_shut_down:
-        if not is_fenced and not context.is_held:
-            records = fence(image, [broker.broker_id], cause="controlled shutdown")
+        if not context.is_held:
+            leaving = [] if is_fenced else [broker]
+            records, may_go = _fence(leaving, [broker.broker_id], image, context, cause=_SHUT_DOWN)
             is_fenced = True
     elif _is_up_to_date(request, broker):
         unfenced = fencing(broker, fenced=False, cause="it has applied its registration")
         cause = f"broker {broker.broker_id} is back"
-        records = [unfenced, *changes_with(image, broker.broker_id, cause=cause)]
+        changes, _ = context.part.take_first(changes_with(image, broker.broker_id, cause=cause))
+        records = [unfenced, *changes]
         is_fenced = False
     elif not is_fenced and _may_lead(broker, image, context):
         cause = f"broker {broker.broker_id} is heard of again"
-        records = changes_with(image, broker.broker_id, cause=cause)
+        records, _ = context.part.take_first(changes_with(image, broker.broker_id, cause=cause))
     reply = BrokerHeartbeatResponse(
-        is_fenced=is_fenced, should_shut_down=request.want_shut_down, metadata_offset=image.offset
+        is_fenced=is_fenced, should_shut_down=may_go, metadata_offset=image.offset
     )
-    return Decision(records, reply)
+    return Decision(records, reply, partitions=context.part.used)
 
 
 def is_quiet(
@@ -196,11 +220,32 @@ def _is_up_to_date(request: BrokerHeartbeatRequest, broker: BrokerImage) -> bool
     return broker.is_fenced and request.metadata_offset >= broker.broker_epoch
 
 
-def fence(image: MetadataImage, broker_ids: list[int], *, cause: str) -> list[MetadataRecord]:
-    """Fence brokers and, in the same batch, take them out of ISRs and leaderships."""
-    fenced = [fencing(image.brokers[one], fenced=True, cause=cause) for one in broker_ids]
-    who = ", ".join(f"broker {broker_id}" for broker_id in broker_ids)
-    return [*fenced, *changes_without(image, broker_ids, cause=f"{who} fenced: {cause}")]
+def _fence(
+    to_fence: Iterable[BrokerImage],
+    leaving: list[int],
+    image: MetadataImage,
+    context: ControllerContext,
+    *,
+    cause: str,
+) -> tuple[list[MetadataRecord], bool]:
+    """Fence brokers and take `leaving` out of ISRs and leaderships, as far as there is room.
+
+    The second value: they are out of all. All are fenced first, so that none of them is elected in
+    another's place.
+    """
+    fenced = [fencing(one, fenced=True, cause=cause) for one in to_fence]
+    who = ", ".join(f"broker {broker_id}" for broker_id in leaving)
+    changes = changes_without(image, leaving, cause=f"{who} fenced: {cause}")
+    taken, is_all = context.part.take_first(changes)
+    return [*fenced, *taken], is_all
+
+
+def _fence_alive(
+    broker_ids: list[int], image: MetadataImage, context: ControllerContext, *, cause: str
+) -> Decision[Checked]:
+    to_fence = [image.brokers[one] for one in broker_ids]
+    records, _ = _fence(to_fence, broker_ids, image, context, cause=cause)
+    return Decision(records, Checked(), partitions=context.part.used)
 
 
 def expire_sessions(
@@ -209,9 +254,9 @@ def expire_sessions(
     """Fence the brokers whose session is over; none while the cluster is held."""
     if context.is_held:
         return Decision([], Checked())
-    expired = context.sessions.find_expired(image, context.now_ms)
+    expired = context.sessions.find_expired(image, context.now_ms)[:_FENCED_AT_ONCE_MAX]
     cause = f"silent for {context.config.session_timeout_ms} ms"
-    return Decision(fence(image, expired, cause=cause), Checked())
+    return _fence_alive(expired, image, context, cause=cause)
 
 
 def fence_dead_broker(
@@ -230,7 +275,7 @@ def fence_dead_broker(
             f"broker {broker_id} is dead, but this controller has heard of no other in-sync "
             "replica of its partitions: its session goes on",
         )
-    return Decision(fence(image, [broker_id], cause=command.cause), Checked())
+    return _fence_alive([broker_id], image, context, cause=command.cause)
 
 
 def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[int], bool]) -> bool:

@@ -40,15 +40,18 @@ def earlier_reply(row: _Row, command: Any, image: MetadataImage) -> Any:  # as t
     return None if record is None or record.is_unfinished else _copy_reply(record)
 
 
-def next_slice(row: _Row, command: Any, image: MetadataImage, *, room: int) -> Slice:  # as above
-    """Return the next part of the command's plan. Errors as of `earlier_reply`."""
+def next_slice(row: _Row, command: Any, image: MetadataImage, part: Slice) -> Slice:  # as above
+    """Return the next part of the command's plan, with the room of `part`.
+
+    Errors as of `earlier_reply`.
+    """
     record = _find(row, command, image)
     if record is None or row.plan_items is None:
-        return Slice(room)
+        return part
     results = [one.name for one in _copy_reply(record).topics]
     if results != row.plan_items(command)[: len(results)]:
         raise _id_reused_error()
-    return Slice(room, results=len(results), growing_topic_id=record.growing_topic_id)
+    return Slice(part.room, results=len(results), growing_topic_id=record.growing_topic_id)
 
 
 def remember(

@@ -21,6 +21,7 @@ from tidelog.metadata import (
     partitions,
     producer_ids,
     replication,
+    settling,
     topics,
 )
 from tidelog.metadata.context import ControllerContext
@@ -55,7 +56,7 @@ class CommandRow(Generic[RequestT, ReplyT]):
     """It may change an ISR: refused while the cluster is about to stop as one."""
     plan_items: Callable[[RequestT], list[str]] | None = None
     """Names that the reply's `topics` are about, in their order, of a plan that may take several
-    batches (`plans`); None: one batch holds any such command."""
+    batches (`plans`); None: it has no results of its own to go on from."""
     is_quiet: Callable[[RequestT, MetadataImage, ControllerContext], bool] | None = None
     """True when the decision has no records, whatever else is decided: such a request waits in no
     queue. None: never."""
@@ -158,6 +159,9 @@ COMMANDS = _index(
         ),
         CommandRow(
             request=brokers.FenceDeadBroker, reply=Checked, decide=brokers.fence_dead_broker
+        ),
+        CommandRow(
+            request=settling.SettlePartitions, reply=Checked, decide=settling.settle_partitions
         ),
         CommandRow(
             request=leaders.RebalanceLeaders, reply=Checked, decide=leaders.rebalance_leaders

@@ -45,7 +45,11 @@ class ControllerConfig:
     partitions_max: int = 10_000
     """Partitions in the cluster; bounds the image."""
     partitions_per_batch_max: int = 100
-    """New and removed partitions in one batch; a larger plan takes several, with others between."""
+    """New, removed and changed partitions in one batch; a larger plan takes several, with others
+    between."""
+    batch_bytes_max: int = 1_000_000
+    """Records of one batch; the replicated log takes a command of 1 MiB. A decision that needs more
+    is refused, one that needs more than is left waits for the next batch."""
     topics_per_request_max: int = 1_000
     config_resources_per_request_max: int = 1_000
     config_changes_per_resource_max: int = 100

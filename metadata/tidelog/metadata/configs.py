@@ -74,10 +74,14 @@ def alter_configs(
             continue
         image = speculate(image, its_records)
         # The new configs rule from this batch on: what may be committed, which replica may lead.
-        elected = elections(image, cause="configs changed") if its_records else []
+        # Partitions without room in it wait for `settling`: nothing is committed there meanwhile.
+        changes = elections(image, cause="configs changed") if its_records else ()
+        elected, _ = context.part.take_first(changes)
         image = speculate(image, elected)
         records += [*its_records, *elected]
-    return Decision([] if request.validate_only else records, response)
+    if request.validate_only:
+        return Decision([], response)
+    return Decision(records, response, partitions=context.part.used)
 
 
 def describe_configs(

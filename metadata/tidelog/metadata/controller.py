@@ -18,10 +18,11 @@ from tidelog.metadata.attempts import Attempts, is_numbered
 from tidelog.metadata.commands import COMMANDS, CommandRow
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
-from tidelog.metadata.decision import Decision
+from tidelog.metadata.decision import Decision, NoRoomError, size_of
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.plans import Slice
 from tidelog.metadata.sessions import Sessions, Vacancies
+from tidelog.metadata.settling import Settled, find_unsettled
 
 
 class Controller:
@@ -33,6 +34,7 @@ class Controller:
         self._sessions = Sessions(config.session_timeout_ms)
         self._attempts = Attempts()
         self._vacancies = Vacancies()
+        self._settled = Settled()
         self._held_until_ms: int | None = None
 
     def activate(self, now_ms: int, *, controller_epoch: int) -> None:
@@ -41,6 +43,7 @@ class Controller:
         Numbered requests that do not name this controller epoch are refused.
         """
         self._sessions.restart(now_ms)
+        self._settled = Settled()
         self._attempts.restart(controller_epoch)
 
     def hold(self, until_ms: int) -> None:
@@ -63,6 +66,17 @@ class Controller:
         """True when `ExpireSessions` has something to do."""
         return not self._is_held(now_ms) and bool(self._sessions.find_expired(image, now_ms))
 
+    def has_unsettled(self, image: MetadataImage, now_ms: int) -> bool:
+        """True when `SettlePartitions` has something to do; looked up once for each state."""
+        if self._is_held(now_ms):
+            return False
+        if self._settled.is_same(image, self._sessions.heard):
+            return False
+        if next(find_unsettled(image, self._sessions.has_heard), None) is not None:
+            return True
+        self._settled = Settled(image, self._sessions.heard)
+        return False
+
     def is_quiet(self, command: Any, image: MetadataImage, now_ms: int) -> bool:  # of any row
         """True when `handle` would give this command no records, whatever else is decided."""
         row = COMMANDS[type(command)]
@@ -70,22 +84,48 @@ class Controller:
         return row.is_quiet is not None and row.is_quiet(command, image, context)
 
     def handle(
-        self, command: Any, image: MetadataImage, now_ms: int, *, room: int | None = None
+        self,
+        command: Any,  # of any row
+        image: MetadataImage,
+        now_ms: int,
+        *,
+        room: int | None = None,
+        bytes_left: int | None = None,
+        rest: object = None,
     ) -> Decision[Any]:  # as the command's row says
         """Decide on a command: its records, and its reply once they have committed.
 
         A command that was followed already, by its id, gets the reply it had then. A large plan is
         decided as far as the batch has `room` for partitions, by default a whole batch's: hand the
-        command in again until the decision `is_last`. It has an id from then on.
+        command in again until the decision `is_last`. It has an id from then on; a kind without ids
+        goes on from the `rest` of the last decision.
+
+        Raises `NoRoomError` for records of more than `bytes_left`: hand the command in again, or
+        refuse it.
         """
-        row = COMMANDS[type(command)]
+        part = Slice(self._config.partitions_per_batch_max if room is None else room, rest=rest)
+        decision = self._follow(COMMANDS[type(command)], command, image, now_ms, part)
+        size_bytes = size_of(decision.records)
+        if bytes_left is not None and size_bytes > bytes_left:
+            raise NoRoomError(size_bytes)
+        if is_numbered(command):
+            self._attempts.note(command, image)
+        return decision
+
+    def _follow(
+        self,
+        row: CommandRow[Any, Any],
+        command: Any,
+        image: MetadataImage,
+        now_ms: int,
+        part: Slice,
+    ) -> Decision[Any]:  # as above
         try:
             reply = command_ids.earlier_reply(row, command, image)
             if reply is not None:
                 return Decision([], reply)
-            room = self._config.partitions_per_batch_max if room is None else room
-            decision = self._decide(row, command, image, now_ms, room)
-            if not decision.is_last:
+            decision = self._decide(row, command, image, now_ms, part)
+            if not decision.is_last and row.needs_id:
                 # Its progress is found by its id.
                 drawn = command.command_id or self._random.randbytes(command_ids.COMMAND_ID_BYTES)
                 command.command_id = drawn
@@ -94,15 +134,20 @@ class Controller:
             return Decision([], row.refuse(error))
 
     def _decide(
-        self, row: CommandRow[Any, Any], command: Any, image: MetadataImage, now_ms: int, room: int
+        self,
+        row: CommandRow[Any, Any],
+        command: Any,
+        image: MetadataImage,
+        now_ms: int,
+        part: Slice,
     ) -> Decision[Any]:  # as above
         if is_numbered(command):
-            self._attempts.take(command, image)
+            self._attempts.check(command, image)
         if row.is_refused_while_held and self._is_held(now_ms):
             raise BrokerNotAvailableError(
                 "the cluster is stopping: ISRs stay as they are, try again after the hold",
             )
-        part = command_ids.next_slice(row, command, image, room=room)
+        part = command_ids.next_slice(row, command, image, part)
         return row.decide(command, image, self._context(now_ms, part))
 
     def _context(self, now_ms: int, part: Slice) -> ControllerContext:

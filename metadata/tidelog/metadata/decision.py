@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -14,7 +14,7 @@ from tidelog.v1.common_pb2 import Error
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 ReplyT_co = TypeVar("ReplyT_co", covariant=True)
-
+_FRAME_BYTES = 5
 
 Shows = Callable[[MetadataImage], bool]
 """Condition: an image shows a change."""
@@ -35,6 +35,14 @@ class ReplyWithOffset(Protocol):
     """The reply to a change that is visible at a metadata offset."""
 
     metadata_offset: int
+
+
+class NoRoomError(Exception):
+    """A decision needs more bytes than a batch has left; nothing came of it."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(f"a decision of {size_bytes} bytes")
+        self.size_bytes = size_bytes
 
 
 @dataclass(slots=True)
@@ -59,7 +67,14 @@ class Decision(Generic[ReplyT_co]):
     growing_topic_id: bytes = b""
     """Topic of the last result, where this slice holds only some of its partitions."""
     partitions: int = 0
-    """Partitions that the records create or remove: these make a batch slow to apply."""
+    """Partitions that the records create, remove or change: these make a batch slow to apply."""
+    rest: object = None
+    """The place from which the next slice of a command without an id goes on, here."""
+
+
+def size_of(records: Iterable[MetadataRecord]) -> int:
+    """Size of the records in a batch, each with its tag and length; a few bytes too large."""
+    return sum(_FRAME_BYTES + record.ByteSize() for record in records)
 
 
 def wire_error(error: TidelogError) -> Error:

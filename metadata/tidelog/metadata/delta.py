@@ -2,15 +2,17 @@
 
 Hands each record to its aspect in `images`, and owns what must hold across aspects. Decides
 nothing: a batch was decided on by the active controller and committed by Raft. The aspects assert
-what must hold within them, `finish` that a fenced broker is in no ISR (a breach is a bug of the
-function that decided, which `speculate` finds before the batch is proposed).
+what must hold within them, this module that no broker comes into an ISR, or becomes leader, while
+it is fenced, and that an incarnation that registers is in no ISR. A fenced broker may be in ISRs
+until `settling` has come to them. (A breach is a bug of the function that decided, which
+`speculate` finds before the batch is proposed.)
 """
 
 # Pure: decides, never acts (rule R2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tidelog.core.errors import invariant
@@ -54,7 +56,7 @@ class Assembly:
     """
 
     def __init__(self) -> None:
-        self._draft = _Draft(EMPTY_IMAGE, UNCOMMITTED_EPOCH)
+        self._draft = _Draft(EMPTY_IMAGE, UNCOMMITTED_EPOCH, is_snapshot=True)
 
     def add(self, records: Iterable[MetadataRecord]) -> None:
         """Apply the next records."""
@@ -63,7 +65,8 @@ class Assembly:
 
     def image(self, *, offset: int, controller_epoch: int) -> MetadataImage:
         """Return the image, once all records were added."""
-        return replace(self._draft.finish(), offset=offset, controller_epoch=controller_epoch)
+        image = self._draft.assembled()
+        return replace(image, offset=offset, controller_epoch=controller_epoch)
 
 
 def speculate(image: MetadataImage, records: Iterable[MetadataRecord]) -> MetadataImage:
@@ -86,8 +89,12 @@ def _apply(
 class _Draft:
     """The next image while the records of one batch are applied to it."""
 
-    def __init__(self, image: MetadataImage, broker_epoch: int) -> None:
+    def __init__(
+        self, image: MetadataImage, broker_epoch: int, *, is_snapshot: bool = False
+    ) -> None:
         self._image = image
+        self._is_snapshot = is_snapshot
+        """The records tell of a state, which earlier batches led to."""
         self._brokers = BrokersDelta(image.brokers, broker_epoch)
         self._topics = TopicsDelta(image.topics, image.topics_by_id)
         self._configs = ConfigsDelta(image.cluster_configs, self._topics)
@@ -106,9 +113,9 @@ class _Draft:
             case "remove_topic":
                 self._topics.remove_topic(record.remove_topic)
             case "partition":
-                self._topics.add_partition(record.partition)
+                self._check_change(None, self._topics.add_partition(record.partition))
             case "partition_change":
-                self._topics.change_partition(record.partition_change)
+                self._check_change(*self._topics.change_partition(record.partition_change))
             case "config":
                 self._configs.set_config(record.config)
             case "command":
@@ -119,8 +126,22 @@ class _Draft:
                 invariant(False, "a kind of record this version knows", kind)
 
     def finish(self) -> MetadataImage:
+        """The image after the batch."""
+        after = self.assembled()
+        registered = self._brokers.registered
+        if registered:
+            for _, partition in after.partitions():
+                invariant(
+                    registered.isdisjoint(partition.isr),
+                    "an incarnation that registers is in no ISR",
+                    partition,
+                )
+        return after
+
+    def assembled(self) -> MetadataImage:
+        """The image of the records alone, whatever was before."""
         self._topics.finish()
-        after = replace(
+        return replace(
             self._image,
             brokers=self._brokers.brokers,
             topics=self._topics.topics,
@@ -130,25 +151,15 @@ class _Draft:
             commands_bytes=self._commands.size_bytes,
             next_producer_id=self._producer_ids.next_producer_id,
         )
-        for partition in self._at_risk(after):
-            _check_members_are_alive(after, partition)
-        return after
 
-    def _at_risk(self, after: MetadataImage) -> Iterator[PartitionImage]:
-        """Partitions whose ISR could have a fenced member now, were these records wrong."""
-        for touched in self._topics.touched:
-            partition = after.partition(*touched)
-            if partition is not None:
-                yield partition
-        fenced = self._brokers.fenced
-        if fenced:
-            for _, partition in after.partitions():
-                if not fenced.isdisjoint(partition.isr):
-                    yield partition
-
-
-def _check_members_are_alive(image: MetadataImage, partition: PartitionImage) -> None:
-    if partition.leader_id is None and partition.last_known_leader_id is None:
-        return  # written before there was an ELR, when the last fenced member stayed in the ISR
-    are_alive = all(image.is_alive(member) for member in partition.isr)
-    invariant(are_alive, "a fenced broker is in no ISR", partition)
+    def _check_change(self, before: PartitionImage | None, after: PartitionImage) -> None:
+        """Check who comes into an ISR or becomes leader, at the record that says so."""
+        if self._is_snapshot or (after.leader_id is None and after.last_known_leader_id is None):
+            return  # written before there was an ELR, when the last fenced member stayed in the ISR
+        isr, leader_id = ((), None) if before is None else (before.isr, before.leader_id)
+        come = [one for one in after.isr if one not in isr]
+        if after.leader_id is not None and after.leader_id != leader_id:
+            come.append(after.leader_id)
+        brokers = self._brokers.brokers
+        are_alive = all(one in brokers and not brokers[one].is_fenced for one in come)
+        invariant(are_alive, "no fenced broker comes into an ISR or becomes leader", before, after)

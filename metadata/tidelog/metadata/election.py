@@ -136,8 +136,8 @@ def changes_without(
     cause: str,
     may_lead: MayLead | None = None,
     start_loss: StartLoss | None = None,
-) -> list[MetadataRecord]:
-    """Changes that take the brokers in `leaving` out of every ISR and leadership.
+) -> Iterator[MetadataRecord]:
+    """Yield the changes that take the brokers in `leaving` out of every ISR and leadership.
 
     They stay eligible where nothing is committed without them, unless they restart and lost records
     (`start_loss`; None: they do not restart). A broker that restarts is no longer offline.
@@ -148,7 +148,6 @@ def changes_without(
         is_there = broker_id not in leaving and image.is_alive(broker_id)
         return is_there and (may_lead is None or may_lead(broker_id))
 
-    records: list[MetadataRecord] = []
     starting = () if start_loss is None else leaving
     for topic in image.topics.values():
         rules = topic_rules(topic, image)
@@ -168,12 +167,11 @@ def changes_without(
                     lost_data=lost_data,
                     offline=_exclude(partition.offline, starting),
                 )
-                records += record_change(topic, partition, state, cause=cause)
-    return records
+                yield from record_change(topic, partition, state, cause=cause)
 
 
-def changes_with(image: MetadataImage, returning: int, *, cause: str) -> list[MetadataRecord]:
-    """Changes that make the live broker the leader where there is none and it may lead."""
+def changes_with(image: MetadataImage, returning: int, *, cause: str) -> Iterator[MetadataRecord]:
+    """Yield the changes that make the live broker the leader where there is none and it may."""
     return elections(image, may_lead=only_broker(returning), cause=cause)
 
 
@@ -189,13 +187,12 @@ def exclude_offline(may_lead: MayLead, offline: Sequence[int]) -> MayLead:
 
 def elections(
     image: MetadataImage, *, cause: str, may_lead: MayLead | None = None
-) -> list[MetadataRecord]:
-    """Leaders for partitions without one, out of all live brokers by default.
+) -> Iterator[MetadataRecord]:
+    """Yield the leaders of partitions without one, out of all live brokers by default.
 
     Also ends every ELR that the topic's configs, which may be new, no longer need.
     """
     may_lead = may_lead or image.is_alive
-    records: list[MetadataRecord] = []
     for topic in image.topics.values():
         vacant = [one for one in topic.partitions if one.leader_id is None or one.elr]
         if not vacant:
@@ -204,8 +201,7 @@ def elections(
         for partition in vacant:
             able = may_lead if partition.leader_id is None else only_broker(partition.leader_id)
             state = next_state(partition, rules, isr=partition.isr, may_lead=able)
-            records += record_change(topic, partition, state, cause=cause)
-    return records
+            yield from record_change(topic, partition, state, cause=cause)
 
 
 def candidates(image: MetadataImage) -> frozenset[int]:

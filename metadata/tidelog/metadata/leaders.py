@@ -9,7 +9,9 @@ election, ordered here for once, finds a leader where no complete replica can le
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from tidelog.core.errors import (
     ElectionNotNeededError,
@@ -20,16 +22,19 @@ from tidelog.core.errors import (
     UnknownTopicOrPartitionError,
 )
 from tidelog.core.internal_topics import INTERNAL_TOPICS
+from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Checked, Decision, Shows, wire_error
 from tidelog.metadata.election import State, next_state, present_state, record_change
-from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.image import MetadataImage, PartitionImage
 from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import admin_pb2, common_pb2
 from tidelog.v1.admin_pb2 import ElectLeadersRequest, ElectLeadersResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 _PREFERRED = "the preferred leader is in sync again"
+_LOOKED_AT_ONCE_MAX = 1_000
+"""Partitions that one batch looks at for an election that was asked for."""
 _MOVES_AT_ONCE_MAX = 1_000
 """The automatic check leaves the rest to its next round, as Kafka's does."""
 
@@ -40,36 +45,51 @@ class RebalanceLeaders:
 
 
 def elect_leaders(
-    request: ElectLeadersRequest, image: MetadataImage, _context: ControllerContext
+    request: ElectLeadersRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[ElectLeadersResponse]:
     """Decide on each named partition, in the order asked; on all: answer those that needed it.
 
+    Many are decided on in slices; a caller that gets no answer asks again, which repeats nothing.
     An unclean election of all leaves internal topics out, each told as an error: what coordinators
     lose tears transactions and turns back groups, so that an operator has to name them.
     """
+    rest = _go_on(context.part.rest, request, image)
     records: list[MetadataRecord] = []
-    response = ElectLeadersResponse()
     is_unclean = request.election_type == admin_pb2.UNCLEAN
-    for name, numbers in _list_asked(request, image).items():
-        topic = image.topics.get(name)
-        for number in numbers:
-            result = ElectLeadersResponse.Partition(topic=name, partition=number)
-            partition = image.partition(name, number)
-            try:
-                if topic is None or partition is None:
-                    raise UnknownTopicOrPartitionError(
-                        f"there is no partition {number} of a topic {name[:260]!r}",
-                    )
-                if is_unclean and not request.topics:
-                    _check_may_lose(topic, partition)
-                leader_id, its_records = _elect(topic, partition, image, is_unclean=is_unclean)
-                result.leader_id = leader_id
-                records += its_records
-            except KafkaError as error:
-                result.error.CopyFrom(wire_error(error))
-            if request.topics or result.error.code != common_pb2.ELECTION_NOT_NEEDED:
-                response.partitions.append(result)
-    return Decision(records, response)
+    looked_max = rest.looked + _LOOKED_AT_ONCE_MAX
+    while rest.looked < min(len(rest.asked), looked_max) and not context.part.is_full:
+        name, number = rest.asked[rest.looked]
+        rest.looked += 1
+        result = ElectLeadersResponse.Partition(topic=name, partition=number)
+        try:
+            if is_unclean and not request.topics:
+                _check_may_lose(name, image.partition(name, number))
+            leader_id, its_records = _elect(name, number, image, is_unclean=is_unclean)
+            result.leader_id = leader_id
+            records += its_records
+            context.part.take(len(its_records))
+        except KafkaError as error:
+            result.error.CopyFrom(wire_error(error))
+        if request.topics or result.error.code != common_pb2.ELECTION_NOT_NEEDED:
+            rest.reply.partitions.append(result)
+    is_last = rest.looked == len(rest.asked)
+    return Decision(records, rest.reply, is_last=is_last, partitions=context.part.used, rest=rest)
+
+
+def _go_on(before: object, request: ElectLeadersRequest, image: MetadataImage) -> _Rest:
+    if isinstance(before, _Rest):  # a copy: the batch may have no room for this slice
+        return replace(before, reply=deepcopy(before.reply))
+    asked = _list_asked(request, image)
+    return _Rest([(name, one) for name, numbers in asked.items() for one in numbers])
+
+
+@dataclass(slots=True)
+class _Rest:
+    """The partitions asked for, and the answer about the first `looked` of them."""
+
+    asked: list[tuple[str, int]]
+    looked: int = 0
+    reply: ElectLeadersResponse = field(default_factory=ElectLeadersResponse)
 
 
 def has_imbalance(image: MetadataImage) -> bool:
@@ -85,8 +105,13 @@ def rebalance_leaders(
     Nothing moves while the cluster is held.
     """
     moves = iter(()) if context.is_held else _find_moves(image)
-    records = [record for record, _ in zip(moves, range(_MOVES_AT_ONCE_MAX), strict=False)]
-    return Decision(records, Checked())
+    records, _ = context.part.take_first(islice(moves, _MOVES_AT_ONCE_MAX))
+    return Decision(records, Checked(), partitions=context.part.used)
+
+
+def batches_in_round(config: ControllerConfig) -> int:
+    """Batches that move as many leaderships as one round of the check may."""
+    return max(1, _MOVES_AT_ONCE_MAX // config.partitions_per_batch_max)
 
 
 def show_elected(
@@ -120,8 +145,13 @@ def _list_asked(request: ElectLeadersRequest, image: MetadataImage) -> Mapping[s
 
 
 def _elect(
-    topic: TopicImage, partition: PartitionImage, image: MetadataImage, *, is_unclean: bool
+    name: str, number: int, image: MetadataImage, *, is_unclean: bool
 ) -> tuple[int, list[MetadataRecord]]:
+    topic, partition = image.topics.get(name), image.partition(name, number)
+    if topic is None or partition is None:
+        raise UnknownTopicOrPartitionError(
+            f"there is no partition {number} of a topic {name[:260]!r}",
+        )
     leader_id, preferred_id = partition.leader_id, partition.replicas[0]
     if leader_id is not None and (is_unclean or leader_id == preferred_id):
         raise ElectionNotNeededError(f"broker {leader_id} leads the partition already")
@@ -149,11 +179,11 @@ def _elect(
     return state.leader_id, list(record_change(topic, partition, state, cause=cause))
 
 
-def _check_may_lose(topic: TopicImage, partition: PartitionImage) -> None:
+def _check_may_lose(topic: str, partition: PartitionImage | None) -> None:
     """Raise INVALID_REQUEST for a leaderless partition of an internal topic that nobody named."""
-    if topic.name in INTERNAL_TOPICS and partition.leader_id is None:
+    if topic in INTERNAL_TOPICS and partition is not None and partition.leader_id is None:
         raise InvalidRequestError(
-            f"{topic.name} is an internal topic, of which an unclean election may lose commits of "
+            f"{topic} is an internal topic, of which an unclean election may lose commits of "
             "transactions and offsets: name it to have that nevertheless"
         )
 

@@ -1,9 +1,10 @@
-"""Plans: creations and deletions of many partitions, followed in slices, each in its own batch.
+"""Plans: what touches many partitions is followed in slices, each in its own batch.
 
 A slice has room for a bounded number of partitions, so that no batch keeps a node's loop for long,
-and other commands are decided between two slices. The progress of a plan stands in the image, in
-the command's record, committed with the slice itself: any controller goes on where the last slice
-ended when the same command comes again (decision 0028). Decides what fits; never what is allowed.
+and other commands are decided between two slices. The progress of a creation or deletion stands in
+the image, in the command's record, committed with the slice itself: any controller goes on where
+the last slice ended when the same command comes again (decision 0028). The progress of a fencing is
+the state of the partitions (decision 0074). Decides what fits; never what is allowed.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from tidelog.core.env import Random
@@ -45,6 +47,8 @@ class Slice:
     """Results that earlier slices gave: the plan goes on behind the items these are about."""
     growing_topic_id: bytes = b""
     """Topic of the last result that lacks partitions still, before this slice and then after it."""
+    rest: object = None
+    """`Decision.rest` of the slice before, of a command without an id."""
 
     @property
     def is_full(self) -> bool:
@@ -57,9 +61,16 @@ class Slice:
         return not self.results
 
     def take(self, partitions: int) -> None:
-        """Count partitions that this slice creates or removes."""
+        """Count partitions that this slice creates, removes or changes."""
         self.room -= partitions
         self.used += partitions
+
+    def take_first(self, changes: Iterable[MetadataRecord]) -> tuple[list[MetadataRecord], bool]:
+        """Take as many changes of a partition each as there is room for; True: these are all."""
+        found = list(islice(changes, max(self.room, 0) + 1))
+        taken = found[: max(self.room, 0)]
+        self.take(len(taken))
+        return taken, len(taken) == len(found)
 
     def grow(
         self, topic: TopicImage, planned: Planned, image: MetadataImage, random: Random

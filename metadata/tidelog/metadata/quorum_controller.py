@@ -22,6 +22,7 @@ from tidelog.core.background import Background
 from tidelog.core.env import Clock, Random
 from tidelog.core.errors import (
     InvariantError,
+    MessageTooLargeError,
     ThrottlingQuotaExceededError,
     TidelogError,
     error_for,
@@ -33,12 +34,13 @@ from tidelog.metadata.brokers import ExpireSessions, FenceDeadBroker
 from tidelog.metadata.commands import COMMANDS, CommandRow
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Controller
-from tidelog.metadata.decision import Decision, Reply, wire_error
+from tidelog.metadata.decision import Decision, NoRoomError, Reply, size_of, wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.election import UncleanElection, find_unclean_elections
 from tidelog.metadata.failure_detector import Dial, FailureDetector
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.leaders import RebalanceLeaders, has_imbalance
+from tidelog.metadata.leaders import RebalanceLeaders, batches_in_round, has_imbalance
+from tidelog.metadata.settling import SettlePartitions
 from tidelog.metadata.state_machine import Followed, MetadataStateMachine, OnBatch
 from tidelog.raft.replicated_log import (
     ProposalUnknownError,
@@ -62,6 +64,8 @@ class _Waiting:
     reply: asyncio.Future[Any]
     is_begun: bool = False
     """A slice of its plan has happened: no later error may say that nothing did."""
+    rest: object = None
+    """See `Decision.rest`."""
 
     @property
     def row(self) -> CommandRow[Any, Any]:
@@ -84,10 +88,11 @@ class _Waiting:
 class _Batch:
     """Decisions in one batch, each on the image that those before it will leave."""
 
-    def __init__(self, image: MetadataImage, *, room: int) -> None:
+    def __init__(self, image: MetadataImage, *, room: int, bytes_left: int) -> None:
         self.image = image
+        self.bytes_left = bytes_left
         self.room = room
-        """Partitions that it may still create or remove."""
+        """Partitions that it may still create, remove or change."""
         self.records: list[MetadataRecord] = []
         self.decided: list[tuple[_Waiting, Decision[Any]]] = []
         self.unclean: list[UncleanElection] = []
@@ -99,6 +104,7 @@ class _Batch:
             self.image = speculate(before, decision.records)
         self.room -= decision.partitions
         self.records += decision.records
+        self.bytes_left -= size_of(decision.records)
         self.decided.append((one, decision))
         self.unclean += find_unclean_elections(before, decision.records)
 
@@ -325,13 +331,14 @@ class QuorumController:
                 _log_late(one.command, decision.reply)
                 one.answer(_complete(one.row, decision.reply, offset=offset, term=term))
             else:
-                one.is_begun = True
+                one.is_begun, one.rest = True, decision.rest
                 batch.left_over.append(one)
         return batch.left_over
 
     def _decide_in_order(self, waiting: list[_Waiting]) -> _Batch:
         now_ms = self._clock.monotonic_ms()
-        batch = _Batch(self.image, room=self._config.partitions_per_batch_max)
+        bytes_max = self._config.batch_bytes_max
+        batch = _Batch(self.image, room=self._config.partitions_per_batch_max, bytes_left=bytes_max)
         for one in waiting:
             if batch.room <= 0 and one.row.plan_items is not None:
                 batch.left_over.append(one)
@@ -339,9 +346,19 @@ class QuorumController:
             try:
                 _check_is_known(one, batch.image)
                 decision = self._controller.handle(
-                    one.command, batch.image, now_ms, room=max(1, batch.room)
+                    one.command,
+                    batch.image,
+                    now_ms,
+                    room=max(1, batch.room),
+                    bytes_left=batch.bytes_left,
+                    rest=one.rest,
                 )
                 batch.add(one, decision)
+            except NoRoomError as error:
+                if error.size_bytes <= bytes_max:
+                    batch.left_over.append(one)
+                else:
+                    one.refuse(_too_large_error(error.size_bytes, bytes_max))
             except ProposalUnknownError as error:
                 one.refuse(error)
             except InvariantError as error:
@@ -365,20 +382,25 @@ class QuorumController:
     async def _expire_sessions_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.session_check_interval_ms / 1000)
-            now_ms = self._clock.monotonic_ms()
-            if not self.is_active or not self._controller.has_expired_sessions(self.image, now_ms):
-                continue
             try:
-                reply = await self._queue_up(ExpireSessions())
+                while (command := self._next_check()) is not None:
+                    reply = await self._queue_up(command)
+                    _log_checked(command, reply)
+                    if reply.error.code:
+                        break
             except InvariantError:
                 raise
             except Exception:  # noqa: BLE001  # the task's top: sessions go on
                 _log.exception("silent brokers were not fenced")
-                continue
-            if reply.error.code:
-                _log.warning("silent brokers not fenced yet", error=reply.error.message)
-            else:
-                _log.info("silent brokers fenced")
+
+    def _next_check(self) -> ExpireSessions | SettlePartitions | None:
+        """The next thing to decide on unasked; fencing goes before what it leaves to do."""
+        now_ms = self._clock.monotonic_ms()
+        if not self.is_active:
+            return None
+        if self._controller.has_expired_sessions(self.image, now_ms):
+            return ExpireSessions()
+        return SettlePartitions() if self._controller.has_unsettled(self.image, now_ms) else None
 
     async def _fence_dead(self, broker_id: int, broker_epoch: int, cause: str) -> None:
         reply = await self._queue_up(FenceDeadBroker(broker_id, broker_epoch, cause))
@@ -388,14 +410,22 @@ class QuorumController:
     async def _rebalance_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.leader_imbalance_check_interval_seconds)
+            try:
+                await self._rebalance()
+            except InvariantError:
+                raise
+            except Exception:  # noqa: BLE001  # the task's top: the next round tries again
+                _log.exception("leaderships were not moved back")
+
+    async def _rebalance(self) -> None:
+        """Move back as many leaderships as a round may, a batch of them at a time."""
+        for _ in range(batches_in_round(self._config)):
             is_wanted = self._config.auto_leader_rebalance_enable and self.is_active
-            if is_wanted and has_imbalance(self.image):
-                try:
-                    await self._queue_up(RebalanceLeaders())
-                except InvariantError:
-                    raise
-                except Exception:  # noqa: BLE001  # the task's top: the next round tries again
-                    _log.exception("leaderships were not moved back")
+            if not is_wanted or not has_imbalance(self.image):
+                return
+            reply = await self._queue_up(RebalanceLeaders())
+            if reply.error.code:
+                return
 
     def _on_leadership(self) -> None:
         """Activate the controller when this node becomes active: it has heard no heartbeats yet."""
@@ -403,6 +433,15 @@ class QuorumController:
         if term is not None:
             self._controller.activate(self._clock.monotonic_ms(), controller_epoch=term)
             _log.info("this node is the active controller", controller_epoch=term)
+
+
+def _log_checked(command: ExpireSessions | SettlePartitions, reply: Reply) -> None:
+    is_fencing = isinstance(command, ExpireSessions)
+    if reply.error.code:
+        what = "silent brokers not fenced yet" if is_fencing else "partitions not settled yet"
+        _log.warning(what, error=reply.error.message)
+    elif is_fencing:
+        _log.info("silent brokers fenced")
 
 
 def _log_late(command: object, reply: Reply) -> None:
@@ -416,9 +455,16 @@ def _log_late(command: object, reply: Reply) -> None:
         )
 
 
+def _too_large_error(size_bytes: int, bytes_max: int) -> MessageTooLargeError:
+    return MessageTooLargeError(
+        f"what this command changes takes {size_bytes} bytes of metadata at once, and a batch has "
+        f"{bytes_max}: ask for less at one time",
+    )
+
+
 def _check_is_known(one: _Waiting, image: MetadataImage) -> None:
     """Raise `ProposalUnknownError` where the progress of a begun plan is no longer known."""
-    if one.is_begun and one.command.command_id not in image.commands:
+    if one.is_begun and one.row.needs_id and one.command.command_id not in image.commands:
         raise ProposalUnknownError("its outcome is no longer known: look, or ask again")
 
 

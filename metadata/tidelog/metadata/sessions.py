@@ -29,6 +29,11 @@ class Sessions:
         """Note that the registered broker was heard of."""
         self._heard_ms[broker_id] = now_ms
 
+    @property
+    def heard(self) -> int:
+        """Number of brokers that were heard of since this controller became the active one."""
+        return len(self._heard_ms)
+
     def has_heard(self, broker_id: int) -> bool:
         """True when the broker was heard of since this controller became the active one."""
         return broker_id in self._heard_ms

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.chaos.invariants.invariant import Report
-from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
 
 OFFSETS_KEPT_MAX = 10_000
 """Newest offsets whose images are compared."""
@@ -68,20 +68,38 @@ def violations(before: MetadataImage, image: MetadataImage) -> Iterator[tuple[st
         if earlier is topic and image.brokers is before.brokers:
             continue
         for partition in topic.partitions:
-            yield from _partition_violations(earlier, topic, partition, image)
+            name = f"{topic.name}-{partition.partition}"
+            for what in find_contradictions(partition):
+                yield "I14", f"{name}: {what}: {partition}"
+            if earlier is None or partition.partition >= len(earlier.partitions):
+                continue
+            was = earlier.partitions[partition.partition]
+            if was is not partition:
+                yield from _change_violations(name, was, partition)
+                if image.offset == before.offset + 1:
+                    alive = {one for one in image.brokers if before.is_alive(one)}
+                    alive.update(image.live_brokers())
+                    yield from _fenced_violations(name, was, partition, alive)
 
 
-def _partition_violations(
-    earlier: TopicImage | None, topic: TopicImage, partition: PartitionImage, image: MetadataImage
+def _fenced_violations(
+    name: str, known: PartitionImage, partition: PartitionImage, alive: set[int]
 ) -> Iterator[tuple[str, str]]:
-    name = f"{topic.name}-{partition.partition}"
-    for what in find_contradictions(partition, image):
-        yield "I14", f"{name}: {what}: {partition}"
-    if earlier is None or partition.partition >= len(earlier.partitions):
-        return
-    known = earlier.partitions[partition.partition]
-    if known is partition:
-        return
+    """A broker that is fenced may still be in an ISR, and lead: it never comes there.
+
+    `alive` before or after a single batch, which may let it come and fence it then.
+    """
+    come = set(partition.isr) - set(known.isr)
+    if partition.leader_id is not None and partition.leader_id != known.leader_id:
+        come.add(partition.leader_id)
+    fenced = sorted(come - alive)
+    if fenced:
+        yield "I14", f"{name}: fenced brokers {fenced} came into the ISR, or lead: {partition}"
+
+
+def _change_violations(
+    name: str, known: PartitionImage, partition: PartitionImage
+) -> Iterator[tuple[str, str]]:
     if partition.leader_epoch < known.leader_epoch:
         yield "I15", f"{name}: leader epoch {partition.leader_epoch} after {known.leader_epoch}"
     is_newer = partition.partition_epoch > known.partition_epoch
@@ -92,7 +110,7 @@ def _partition_violations(
         yield "I15", f"{name}: leader epoch did not grow from {known} to {partition}"
 
 
-def find_contradictions(partition: PartitionImage, image: MetadataImage) -> Iterator[str]:
+def find_contradictions(partition: PartitionImage) -> Iterator[str]:
     """Yield the contradictions within a partition's state."""
     replicas, isr, elr = set(partition.replicas), set(partition.isr), set(partition.elr)
     if partition.leader_id is not None and partition.leader_id not in isr:
@@ -101,6 +119,3 @@ def find_contradictions(partition: PartitionImage, image: MetadataImage) -> Iter
         yield "ISR or ELR holds a broker that has no replica"
     if isr & elr:
         yield "ISR and ELR share a broker"
-    fenced = [one for one in partition.isr if not image.is_alive(one)]
-    if fenced:
-        yield f"fenced brokers {fenced} are in the ISR"

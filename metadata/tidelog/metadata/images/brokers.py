@@ -41,8 +41,8 @@ class BrokersDelta:
     def __init__(self, brokers: Mapping[int, BrokerImage], broker_epoch: int) -> None:
         self._brokers = Copied(brokers)
         self._broker_epoch = broker_epoch
-        self.fenced: set[int] = set()
-        """Brokers that were fenced meanwhile: a registration starts fenced."""
+        self.registered: set[int] = set()
+        """Brokers of which an incarnation was registered meanwhile."""
 
     @property
     def brokers(self) -> Mapping[int, BrokerImage]:
@@ -51,7 +51,7 @@ class BrokersDelta:
 
     def register(self, record: records.RegisterBrokerRecord) -> None:
         """Add an incarnation of a broker, fenced; it replaces an earlier one."""
-        self.fenced.add(record.broker_id)
+        self.registered.add(record.broker_id)
         self._brokers.changed[record.broker_id] = BrokerImage(
             broker_id=record.broker_id,
             incarnation_id=record.incarnation_id,
@@ -70,8 +70,6 @@ class BrokersDelta:
             broker,
             record.broker_epoch,
         )
-        if record.fenced:
-            self.fenced.add(record.broker_id)
         if broker is not None:
             self._brokers.changed[record.broker_id] = replace(broker, is_fenced=record.fenced)
 

@@ -61,8 +61,6 @@ class TopicsDelta:
         self._topics_by_id = Copied(topics_by_id)
         self._changed: dict[str, list[PartitionImage]] = {}
         """Partitions of topics in which some changed: their tuples are made once, by `finish`."""
-        self.touched: list[tuple[str, int]] = []
-        """Topic and number of each partition that was added or changed."""
 
     @property
     def topics(self) -> Mapping[str, TopicImage]:
@@ -88,8 +86,8 @@ class TopicsDelta:
         del self._topics_by_id.changed[record.topic_id]
         self._changed.pop(name, None)
 
-    def add_partition(self, record: records.PartitionRecord) -> None:
-        """Add the next partition of a topic."""
+    def add_partition(self, record: records.PartitionRecord) -> PartitionImage:
+        """Add the next partition of a topic, and return it."""
         name = self._name_of(record.topic_id)
         partitions = self._partitions_of(name)
         invariant(record.partition == len(partitions), "partitions are dense", record.partition)
@@ -107,10 +105,12 @@ class TopicsDelta:
         )
         _check_state(added)
         partitions.append(added)
-        self.touched.append((name, record.partition))
+        return added
 
-    def change_partition(self, record: records.PartitionChangeRecord) -> None:
-        """Give a partition its new state."""
+    def change_partition(
+        self, record: records.PartitionChangeRecord
+    ) -> tuple[PartitionImage, PartitionImage]:
+        """Give a partition its new state; return the one before, and the new one."""
         name = self._name_of(record.topic_id)
         partitions = self._partitions_of(name)
         before = partitions[record.partition]
@@ -128,7 +128,7 @@ class TopicsDelta:
         _check_state(after)
         _check_epochs(before, after)
         partitions[record.partition] = after
-        self.touched.append((name, record.partition))
+        return before, after
 
     def configs_of(self, name: str) -> Mapping[str, str]:
         """The configs set on a topic that exists."""

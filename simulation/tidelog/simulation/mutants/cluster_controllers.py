@@ -10,6 +10,7 @@ from tidelog.broker.partition.log_directory import LogDirectory
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.core.errors import KafkaError
 from tidelog.metadata import attempts, brokers, damage, delta, election, replication
+from tidelog.metadata.controller import Controller
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import TopicRules
 from tidelog.net.own_cluster import OwnCluster
@@ -84,6 +85,12 @@ def damage_not_acted_on(
 ) -> list[MetadataRecord]:
     """A damaged replica stays where it is."""
     return []
+
+
+@replaces(Controller, "has_unsettled")
+def rest_of_a_fencing_forgotten(_self: Controller, _image: MetadataImage, _now_ms: int) -> bool:
+    """Partitions for which a fencing's batch had no room stay as they are (decision 0074)."""
+    return False
 
 
 # Late attempts
