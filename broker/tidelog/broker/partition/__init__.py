@@ -8,6 +8,7 @@
     partition_map      all partitions this broker holds; log_directory: their folders
     produce            plain requests and results of Produce; fetch: of Fetch
     appender           Produce; append_order: the order of waiting appends
+    opening_appends    batches that wait until their partition is open
     transactional_appends  batches that wait for their coordinator; transactional_batches: checks
     reader             Fetch, ListOffsets, OffsetForLeaderEpoch; late_loads: reads of a cold disk
     record_deleter     DeleteRecords

@@ -6,7 +6,8 @@ partition's batches is that partition's result and affects no other.
 Most appends run in the request's first step. Compressed batches are inflated first, to validate
 their records, large ones by a worker. Large uncompressed batches are walked in slices, with other
 work in between. Later appends to such a partition wait in line (`AppendOrder`), and all checks are
-repeated when their turn has come. Transactional batches whose partition is not in the transaction
+repeated when their turn has come. Batches for a partition that is being opened wait in a line
+before all this (`OpeningAppends`). Transactional batches whose partition is not in the transaction
 yet wait for its coordinator first (`TransactionalAppends`).
 """
 
@@ -20,6 +21,7 @@ from typing import NamedTuple
 
 from tidelog.broker.partition import leader_io as leading
 from tidelog.broker.partition.append_order import AppendOrder, Place
+from tidelog.broker.partition.opening_appends import NOT_YET, Held, OpeningAppends
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
@@ -68,6 +70,9 @@ class _Slot:
     delayed: DelayedAnswer
     index: int
     transactional_id: str
+    timeout_ms: int
+    has_waited: bool = False
+    """Set once its turn has come among those that wait for the partition to be opened."""
     added: Added | None = None
     """Set once the coordinator has the partition in the transaction."""
 
@@ -103,6 +108,7 @@ class Appender:
         self._clock = clock
         self._workers = workers
         self._order = AppendOrder()
+        self.openings = OpeningAppends(config)
         self.transactional = TransactionalAppends(config)
         """Its `adder` is the composition's to set, before the first request."""
         self._partitions = partitions
@@ -148,19 +154,23 @@ class Appender:
 
     async def _append_all(self, request: Produce) -> list[ProduceResult]:
         results: list[ProduceResult] = []
+        timeout_ms = self._config.ack_timeout_ms(request.timeout_ms)
         delayed = DelayedAnswer("appended")
         later: list[asyncio.Task[None]] = []
         for index, data in enumerate(request.partitions):
             result = ProduceResult(data.topic, data.partition)
             results.append(result)
-            slot = _Slot(data, result, request.acks, delayed, index, request.transactional_id)
+            slot = _Slot(
+                *(data, result, request.acks, delayed, index),
+                *(request.transactional_id, timeout_ms),
+            )
             try:
                 later += self._append(slot)
             except TidelogError as error:
                 self._refuse(result, error)
         if later:
             await asyncio.gather(*later)
-        failures = await delayed.wait(self._config.ack_timeout_ms(request.timeout_ms))
+        failures = await delayed.wait(timeout_ms)
         for index, failure in failures.items():
             self._fail(results[index], failure)
         return results
@@ -169,7 +179,14 @@ class Appender:
         """Append one partition's batches, or return a task, with a place in line, to do so."""
         data = slot.data
         check_not_internal(data.topic, "an append")
-        partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+        if not slot.has_waited and not self.openings.is_free((data.topic, data.partition)):
+            return [self._append_once_open(slot)]
+        try:
+            partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+        except NOT_YET as error:
+            if slot.has_waited:
+                raise
+            return [self._append_once_open(slot, error)]
         if slot.transactional_id and slot.added is None:
             producer = producer_of(data.records)
             if not self.transactional.is_free(partition, producer):
@@ -185,6 +202,33 @@ class Appender:
         # Runs for a task cancelled before its first step, too.
         task.add_done_callback(lambda _: place.leave())
         return [task]
+
+    def _append_once_open(self, slot: _Slot, error: KafkaError | None = None) -> asyncio.Task[None]:
+        """Return a task, with a place in the partition's line, that appends its batches.
+
+        Raises `error` where it may not wait.
+        """
+        where = slot.data.topic, slot.data.partition
+        held = self.openings.enter(where, error)
+        task = asyncio.create_task(self._append_opened(held, slot))
+        task.add_done_callback(lambda _: self.openings.leave(where, held))
+        return task
+
+    async def _append_opened(self, held: Held, slot: _Slot) -> None:
+        data = slot.data
+        try:
+            await self.openings.opened(
+                (data.topic, data.partition),
+                held,
+                lambda: self._partitions.find(data.topic, data.partition, data.topic_id),
+                timeout_ms=slot.timeout_ms,
+            )
+            slot.has_waited = True
+            await asyncio.gather(*self._append(slot))
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._refuse(slot.result, error)
 
     def _append_once_added(
         self, partition: Partition, producer: Producer, slot: _Slot

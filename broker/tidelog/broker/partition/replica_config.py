@@ -119,6 +119,12 @@ class ReplicaConfig:
 
     Kafka: offsets.load.buffer.size.
     """
+    opening_waits_max: int = 1_000
+    """Maximum number of appends that wait for their partition to be opened; further are refused."""
+    opening_wait_ms_max: int = 1_000
+    """Maximum wait of an append, within its time-out, while this broker opens its partition."""
+    unknown_topic_wait_ms_max: int = 200
+    """The same while this broker does not know the partition: another one may have named it."""
     transaction_waits_max: int = 5_000
     """Maximum number of transactional appends that wait for coordinators; further are refused."""
     transaction_wait_ms_max: int = 10_000
