@@ -81,6 +81,7 @@ async def share(bootstrap: str, topic: str) -> None:
     assert await consumer.position(partition) == 3
     member: GroupMetadata = consumer.group_metadata()
     print(f"member {member.member_id} at epoch {member.epoch}")
+    assert consumer.membership_error() is None
     await consumer.unsubscribe()  # leaves the group; subscribe joins it again
     await consumer.close(timeout_ms=10_000)
 

@@ -166,6 +166,7 @@ def share(bootstrap: str, topic: str) -> None:
         assert consumer.committed([(topic, 1)])[TopicPartition(topic, 1)] is not None
         consumer.seek_to_committed((topic, 1))
         print(f"epoch {consumer.group_metadata().epoch}")
+        assert consumer.membership_error() is None
         consumer.unsubscribe()
 
 

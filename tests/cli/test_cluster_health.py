@@ -31,8 +31,10 @@ def state(
     leader_id: int | None = 1,
     is_fenced: bool = False,
     voters: tuple[VoterDescription, ...] = (),
+    obstacles: tuple[str, ...] = (),
 ) -> State:
-    cluster = ClusterDescription("c", 1, 1, (BrokerDescription(7, "h:1", 1, is_fenced, ""),), {}, 1)
+    broker = BrokerDescription(7, "h:1", 1, is_fenced, "")
+    cluster = ClusterDescription("c", 1, 1, (broker,), {}, 1, obstacles)
     topic = TopicDescription("t", b"", {}, partitions)
     return State(cluster, QuorumDescription(1, leader_id, voters), [topic], {"t": 2})
 
@@ -43,6 +45,7 @@ def state(
         (state(partition()), []),
         (state(leader_id=None), ["no controller leads"]),
         (state(is_fenced=True), ["broker 7 is fenced"]),
+        (state(obstacles=("groups wait",)), ["groups wait"]),
         (
             state(voters=(VoterDescription(3, "h:3", None),)),
             ["controller 3 does not answer at h:3"],

@@ -8,6 +8,7 @@ from tests.client.partition_transactions import Transactions
 from tests.client.real_cluster import encoded
 from tests.client.topic_changes import add_partitions
 
+from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.cli import pipes, reading
 from tidelog.cli.record_format import InvalidFormatError, compiled_format
 from tidelog.client.records import Record as ReadRecord
@@ -51,6 +52,21 @@ def test_consume_starts_at_times_in_both_notations(cluster: CommandCluster, run:
     cluster.append("t", 0, [encode_batch([hour]) for hour in hours])
     for offset in ("time:1970-01-01T01:00Z", "s@3600000"):
         assert run("consume", "t", "-o", offset, "-e").stdout == b"hour 1\nhour 2\n"
+
+
+@pytest.mark.parametrize("ends", [("--timeout", "3"), ()])
+@pytest.mark.parametrize(
+    "cluster", [{"groups": GroupConfig(offsets_topic_replication_factor=4)}], indirect=True
+)
+def test_a_member_without_a_coordinator_ends_with_the_reason_and_health_has_it(
+    cluster: CommandCluster, run: Run, ends: tuple[str, ...]
+) -> None:
+    fill(cluster, "t")
+    done = run("consume", "t", "--group", "g", "--from-beginning", *ends)
+    assert (done.code, done.stdout) == (1, b"")
+    assert "__consumer_offsets could not be created: replication factor 4" in done.stderr
+    health = run("cluster", "health")
+    assert (health.code, b"__consumer_offsets could not be created" in health.stdout) == (1, True)
 
 
 def test_an_offset_below_the_log_start_is_the_log_start(cluster: CommandCluster, run: Run) -> None:

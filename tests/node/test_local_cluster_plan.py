@@ -8,6 +8,7 @@ import pytest
 
 from tidelog.node.local_cluster import plan
 from tidelog.node.local_cluster.errors import LocalClusterError
+from tidelog.testing.plans import settings_of
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -49,6 +50,12 @@ def test_other_numbers_of_nodes(tmp_path: Path, nodes: int, replicas: int, min_i
     assert len(plans) == len(plans[0].config.controller_voters) == nodes
     assert config.default_replication_factor == replicas
     assert config.initial_min_insync_replicas == min_isr
+    of_test = settings_of(nodes, {})
+    for one in (plans[0].config, of_test):
+        transactions = one.transactions
+        assert one.groups.offsets_topic_replication_factor == replicas
+        assert transactions.transaction_state_log_replication_factor == replicas
+        assert transactions.transaction_state_log_min_isr == min_isr
 
 
 def test_ports_of_zero_are_chosen_once(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.testing.simulated_runs import error_of, passes, run, send
 
-from tidelog.client import Consumer
+from tidelog.client import Consumer, Producer
 from tidelog.testing import NotSettledError, SimulatedTestError, Simulation
 from tidelog.testing.sim.simulation import POLL_S, READ_POLL_MS, STORM_END_S_MAX
 from tidelog.testing.sim.storm import HARSH, Storm
@@ -291,3 +291,22 @@ def test_a_client_of_the_test_reads_while_faults_strike() -> None:
         assert sim.check()["acknowledged"] == 20
 
     passes(main, brokers=3, faults="standard", seeds=[0, 1])
+
+
+@pytest.mark.parametrize("brokers", [1, 2])
+def test_small_clusters_have_groups_and_transactions(brokers: int) -> None:
+    async def main(sim: Simulation) -> None:
+        await sim.create_topic("t", partitions=1)
+        async with (
+            Producer(sim.bootstrap, transactional_id="id") as sender,
+            Consumer(sim.bootstrap, group_id="g", auto_offset_reset="earliest") as reader,
+        ):
+            async with sender.transaction():
+                await sender.send("t", value=b"a")
+            await reader.subscribe(["t"])
+            found = await reader.getmany(timeout_ms=20_000)
+            assert [one.value for one in found] == [b"a"]
+            await reader.commit()
+        sim.check()
+
+    passes(main, brokers=brokers)

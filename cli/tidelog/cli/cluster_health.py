@@ -91,6 +91,7 @@ def reasons_of(state: State) -> Iterator[str]:
     for broker in state.cluster.brokers:
         if broker.is_fenced:
             yield f"broker {broker.broker_id} is fenced"
+    yield from state.cluster.obstacles
     for condition, found in conditions.items():
         if found:
             names = _names(f"{topic.name}-{p.partition}" for topic, p in found)

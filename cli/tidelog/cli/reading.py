@@ -134,6 +134,8 @@ async def _consume_in_group(
         unwritten: dict[tuple[str, int], int] = {}
         try:
             await _copy(consumer, reading, None, shown, unwritten)
+            if (error := consumer.membership_error()) is not None:
+                raise click.ClickException(f"no member of the group {group}: {error}")
         except asyncio.CancelledError:
             if not is_terminated:
                 raise

@@ -312,6 +312,7 @@ class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, 
     committed = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].committed)
     seek_to_committed = _wrap_wait(AsyncConsumer[ReadKey, ReadValue].seek_to_committed)
     group_metadata = _wrap_call(AsyncConsumer[ReadKey, ReadValue].group_metadata)
+    membership_error = _wrap_call(AsyncConsumer[ReadKey, ReadValue].membership_error)
     extend_poll = _wrap_call(AsyncConsumer[ReadKey, ReadValue].extend_poll)
     close = _wrap_close(AsyncConsumer[ReadKey, ReadValue].close)
 

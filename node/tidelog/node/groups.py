@@ -12,23 +12,19 @@ from tidelog.broker.coordinator.group_journal import GroupJournal
 from tidelog.broker.coordinator.group_lag import ANSWERS_TIMEOUT_MS, GroupLag
 from tidelog.broker.coordinator.group_ports import ControllersView, GroupObservers
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.core.env import Clock, Random
 from tidelog.core.errors import BrokerNotAvailableError, InvalidConfigError
 from tidelog.core.journal import Event
 from tidelog.metadata.image import MetadataImage
-from tidelog.net.peers import Peers
 from tidelog.node.config import NodeConfig
+from tidelog.node.ports import Ports
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 from tidelog.v1.methods import LIST_OFFSETS
 
 
 def build_groups(
     config: NodeConfig,
+    ports: Ports,
     *,
-    peers: Peers,
-    clock: Clock,
-    random: Random,
-    on_fatal: Callable[[BaseException], None],
     replica_manager: ReplicaManager,
     image: Callable[[], MetadataImage],
     lifecycle: Lifecycle,
@@ -42,7 +38,7 @@ def build_groups(
         broker = image().brokers.get(broker_id)
         if broker is None or not broker.address:
             raise BrokerNotAvailableError(f"broker {broker_id} has no address for other brokers")
-        return await peers.call(
+        return await ports.peers.call(
             broker.address, LIST_OFFSETS, request, timeout_ms=ANSWERS_TIMEOUT_MS
         )
 
@@ -53,13 +49,16 @@ def build_groups(
         controllers=ControllersView(
             image, lambda: lifecycle.has_session, lambda: lifecycle.known_as_of_ms
         ),
-        clock=clock,
-        random=random,
-        on_fatal=on_fatal,
+        clock=ports.clock,
+        random=ports.random,
+        on_fatal=ports.on_fatal,
         observers=GroupObservers(
-            journal=GroupJournal(note=note, clock=clock),
+            journal=GroupJournal(note=note, clock=ports.clock),
             lag=GroupLag(
-                refresh_ms=config.groups.group_lag_refresh_ms, image=image, ask=ask, clock=clock
+                refresh_ms=config.groups.group_lag_refresh_ms,
+                image=image,
+                ask=ask,
+                clock=ports.clock,
             ),
         ),
     )

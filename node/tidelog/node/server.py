@@ -38,6 +38,7 @@ from tidelog.node.handlers.coordinator import CoordinatorHandler
 from tidelog.node.handlers.node import NodeHandler
 from tidelog.node.handlers.transactions import TransactionsHandler
 from tidelog.node.image_publisher import ImagePublisher
+from tidelog.node.internal_topics import InternalTopics, build_internal_topics
 from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.node.kafka import build_kafka
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
@@ -236,7 +237,7 @@ class Node:
             self.services["tidelog.v1.Coordinator"] = groups = CoordinatorHandler(
                 coordinator=broker.groups,
                 image=self._image,
-                forwarder=broker.forwarder,
+                topic=broker.internal_topics.offsets,
                 transactions=broker.transactions.coordinator,
             )
             self.services["tidelog.v1.TransactionCoordinator"] = transactions = TransactionsHandler(
@@ -257,16 +258,21 @@ class Node:
                 *(config, self._image, self._controller_id, broker.replica_manager, peers),
                 *(broker.forwarder, broker.producer_ids, handler.traffic, groups, clock),
             )
-        self.services["tidelog.v1.Admin"] = AdminHandler(
+        self.services["tidelog.v1.Admin"] = self._admin_handler(controller).rpcs()
+        return of_kafka
+
+    def _admin_handler(self, controller: ControllerHandler | None) -> AdminHandler:
+        config, broker = self.config, self._broker
+        return AdminHandler(
             config=config.controller,
             voters=config.controller_voters,
-            peers=peers,
+            peers=self._ports.peers,
             image=self._image,
             controller_id=self._controller_id,
             forwarder=None if broker is None else broker.forwarder,
             controller=controller,
-        ).rpcs()
-        return of_kafka
+            obstacles=lambda: [] if broker is None else broker.internal_topics.obstacles,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +287,7 @@ class BrokerParts:
     producer_ids: ProducerIds
     groups: GroupCoordinator
     transactions: Transactions
+    internal_topics: InternalTopics
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
@@ -359,27 +366,36 @@ def _build_broker(
         on_fatal=ports.on_fatal,
         note=journal.note,
     )
-    forwarder = ControllerForwarder(
-        controllers=controllers,
-        follower=follower,
-        random=ports.random,
-        auto_create=config.auto_create_topics_enable,
-    )
+    forwarder = _build_forwarder(config, ports, controllers, follower)
     producer_ids = _build_producer_ids(config, lifecycle, controllers)
+    internal = build_internal_topics(
+        config, ports.clock, image=lambda: follower.image, forwarder=forwarder, note=journal.note
+    )
     transactions = build_transactions(
         config,
         ports,
         replica_manager=replica_manager,
+        topic=internal.transactions,
         follower=follower,
         lifecycle=lifecycle,
-        forwarder=forwarder,
         producer_ids=producer_ids,
         note=journal.note,
     )
     groups = _build_groups(config, ports, replica_manager, follower, lifecycle, journal)
     return BrokerParts(
         *(start_record, replica_manager, follower, lifecycle, forwarder, producer_ids),
-        *(groups, transactions),
+        *(groups, transactions, internal),
+    )
+
+
+def _build_forwarder(
+    config: NodeConfig, ports: Ports, controllers: ControllerChannel, follower: MetadataFollower
+) -> ControllerForwarder:
+    return ControllerForwarder(
+        controllers=controllers,
+        follower=follower,
+        random=ports.random,
+        auto_create=config.auto_create_topics_enable,
     )
 
 
@@ -403,10 +419,7 @@ def _build_groups(
 ) -> GroupCoordinator:
     return build_groups(
         config,
-        peers=ports.peers,
-        clock=ports.clock,
-        random=ports.random,
-        on_fatal=ports.on_fatal,
+        ports,
         replica_manager=replica_manager,
         image=lambda: follower.image,
         lifecycle=lifecycle,

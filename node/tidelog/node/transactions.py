@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.lifecycle import Lifecycle
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.broker.controller_link.producer_ids import ProducerIds
+from tidelog.broker.coordinator.internal_topic import InternalTopic
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.transactions.marker_leaders import MarkerLeaders
 from tidelog.broker.transactions.marker_requests import MarkerRequests
-from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.broker.transactions.transaction_coordinator import (
     TransactionCoordinator,
     TransactionPorts,
 )
 from tidelog.core.background import Background
-from tidelog.core.errors import CoordinatorNotAvailableError, TidelogError
 from tidelog.core.internal_topics import TRANSACTIONS_TOPIC
 from tidelog.core.journal import Event
 from tidelog.core.wire_errors import raise_for
-from tidelog.log.internal_configs import internal_configs
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.config import NodeConfig
 from tidelog.node.ports import Ports
-from tidelog.v1.admin_pb2 import NewTopic
 from tidelog.v1.data_pb2 import InitProducerIdRequest
 
 
@@ -54,9 +50,9 @@ def build_transactions(
     ports: Ports,
     *,
     replica_manager: ReplicaManager,
+    topic: InternalTopic,
     follower: MetadataFollower,
     lifecycle: Lifecycle,
-    forwarder: ControllerForwarder,
     producer_ids: ProducerIds,
     note: Callable[[Event], None],
 ) -> Transactions:
@@ -66,7 +62,6 @@ def build_transactions(
         return follower.image
 
     tasks = Background(ports.on_fatal)
-    topic = _StateTopic(config.transactions, follower, forwarder)
     leaders = MarkerLeaders(
         image=image, known_as_of_ms=lambda: lifecycle.known_as_of_ms, clock=ports.clock
     )
@@ -86,8 +81,8 @@ def build_transactions(
     coordinator = TransactionCoordinator(
         config=config.transactions,
         ports=TransactionPorts(
-            partitions=topic.partitions,
-            create_topic=topic.create,
+            partitions=lambda: topic.partitions,
+            create_topic=topic.require,
             has_session=lambda: lifecycle.has_session,
             new_producer_id=new_producer_id,
             leader_of=leaders.leader_of,
@@ -100,51 +95,3 @@ def build_transactions(
         note=note,
     )
     return Transactions(coordinator, manager=replica_manager, tasks=tasks)
-
-
-class _StateTopic:
-    """`__transaction_state`, as this broker knows it."""
-
-    def __init__(
-        self,
-        config: TransactionConfig,
-        follower: MetadataFollower,
-        forwarder: ControllerForwarder,
-    ) -> None:
-        self._config = config
-        self._follower = follower
-        self._forwarder = forwarder
-
-    def partitions(self) -> int:
-        """Return the number of its partitions; 0: it does not exist yet."""
-        topic = self._follower.image.topics.get(TRANSACTIONS_TOPIC)
-        return 0 if topic is None else len(topic.partitions)
-
-    async def create(self) -> None:
-        """Create it, and wait until it is known. Raises `CoordinatorNotAvailableError`."""
-        try:
-            await self._forwarder.create_internal(new_transactions_topic(self._config))
-        except TidelogError as error:
-            raise CoordinatorNotAvailableError(
-                f"{TRANSACTIONS_TOPIC} could not be created: {error} (its replicas are "
-                "transaction.state.log.replication.factor)"
-            ) from error
-        if not self.partitions():
-            raise CoordinatorNotAvailableError(
-                f"{TRANSACTIONS_TOPIC} was just created, and this broker has not heard of it yet: "
-                "try again"
-            )
-
-
-def new_transactions_topic(config: TransactionConfig) -> NewTopic:
-    """Describe `__transaction_state` as it is created."""
-    factor = config.transaction_state_log_replication_factor
-    return NewTopic(
-        name=TRANSACTIONS_TOPIC,
-        partitions=config.transaction_state_log_num_partitions,
-        replication_factor=factor,
-        configs=internal_configs(
-            segment_bytes=config.transaction_state_log_segment_bytes,
-            min_isr=min(config.transaction_state_log_min_isr, factor),
-        ),
-    )

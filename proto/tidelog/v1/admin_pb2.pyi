@@ -201,7 +201,7 @@ class DescribeClusterRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class DescribeClusterResponse(_message.Message):
-    __slots__ = ("cluster_id", "controller_id", "controller_epoch", "brokers", "controllers", "metadata_offset")
+    __slots__ = ("cluster_id", "controller_id", "controller_epoch", "brokers", "controllers", "metadata_offset", "obstacles")
     class BrokerState(_message.Message):
         __slots__ = ("broker_id", "address", "broker_epoch", "fenced", "rack")
         BROKER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -221,13 +221,15 @@ class DescribeClusterResponse(_message.Message):
     BROKERS_FIELD_NUMBER: _ClassVar[int]
     CONTROLLERS_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    OBSTACLES_FIELD_NUMBER: _ClassVar[int]
     cluster_id: str
     controller_id: int
     controller_epoch: int
     brokers: _containers.RepeatedCompositeFieldContainer[DescribeClusterResponse.BrokerState]
     controllers: _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]
     metadata_offset: int
-    def __init__(self, cluster_id: _Optional[str] = ..., controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., brokers: _Optional[_Iterable[_Union[DescribeClusterResponse.BrokerState, _Mapping]]] = ..., controllers: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
+    obstacles: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, cluster_id: _Optional[str] = ..., controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., brokers: _Optional[_Iterable[_Union[DescribeClusterResponse.BrokerState, _Mapping]]] = ..., controllers: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., metadata_offset: _Optional[int] = ..., obstacles: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DescribeConfigsRequest(_message.Message):
     __slots__ = ("resources",)

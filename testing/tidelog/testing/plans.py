@@ -17,10 +17,9 @@ from tidelog.node.config import NodeConfig, parse_config
 from tidelog.node.config_text import config_text
 from tidelog.node.local_cluster.errors import LocalClusterError
 from tidelog.node.local_cluster.plan import (
-    MIN_ISR,
     PARTITIONS,
-    REPLICATION_FACTOR,
     NodePlan,
+    replication_values,
     write_private,
 )
 from tidelog.raft.config import ELECTION_TIMEOUT_KEY, HEARTBEAT_INTERVAL_KEY
@@ -136,11 +135,9 @@ def roles_of(brokers: int, controllers: int | None) -> dict[int, list[str]]:
 
 def small_cluster_values(brokers: int) -> dict[str, object]:
     """Values that suit a small cluster; a test may choose others."""
-    replicas = min(brokers, REPLICATION_FACTOR)
     return {
         "num.partitions": PARTITIONS,
-        "default.replication.factor": replicas,
-        "initial.min.insync.replicas": MIN_ISR if brokers > MIN_ISR else 1,
+        **replication_values(brokers),
         # The first group and the first transaction of a test wait for these topics.
         "offsets.topic.num.partitions": PARTITIONS,
         "transaction.state.log.num.partitions": PARTITIONS,

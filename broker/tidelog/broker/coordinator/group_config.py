@@ -27,7 +27,9 @@ class GroupConfig:
     offsets_topic_replication_factor: int = declare(
         3,
         whole_number(1, 1_000),
-        "Replicas of each of them; groups wait until as many brokers are registered.",
+        "Replicas of each of them. Groups wait until as many brokers are registered, and are told "
+        "so after 30 s; the configurations that tools write have at most as many as there are "
+        "nodes.",
     )
     offsets_topic_segment_bytes: int = declare(
         100 * MIB,

@@ -25,7 +25,9 @@ class TransactionConfig:
     transaction_state_log_replication_factor: int = declare(
         3,
         whole_number(1, 1_000),
-        "Replicas of each of them; transactions wait until as many brokers are registered.",
+        "Replicas of each of them. Transactions wait until as many brokers are registered, and are "
+        "told so after 30 s; the configurations that tools write have at most as many as there are "
+        "nodes.",
     )
     transaction_state_log_min_isr: int = declare(
         2, whole_number(1, 1_000), "Its min.insync.replicas, when it is created."

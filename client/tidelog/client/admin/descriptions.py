@@ -113,6 +113,8 @@ class ClusterDescription:
     brokers: tuple[BrokerDescription, ...]
     controllers: Mapping[int, str]
     metadata_offset: int
+    obstacles: tuple[str, ...] = ()
+    """Reasons for which groups or transactions wait at the broker that was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,7 @@ def cluster_description(answer: admin_pb2.DescribeClusterResponse) -> ClusterDes
         ),
         controllers={c.node_id: c.address for c in answer.controllers},
         metadata_offset=answer.metadata_offset,
+        obstacles=tuple(answer.obstacles),
     )
 
 

@@ -75,6 +75,14 @@ class GroupMethods(PositionMethods[K, V]):
         """
         return self._grouped().metadata
 
+    def membership_error(self) -> TidelogError | None:
+        """Return the reason for which the consumer is no member of its group.
+
+        As of the last attempt; None: it is one, or just begins. What lasts for good is raised by
+        the next read, too.
+        """
+        return self._grouped().membership_error
+
     def extend_poll(self, duration_ms: int) -> None:
         """Have `max_poll_interval_ms` begin that much later: the work on records takes longer."""
         self._grouped().extend_poll(duration_ms)

@@ -133,6 +133,11 @@ class GroupReader:
         """The membership in which the application's records were handed out, if it lasts."""
         return self._membership.metadata(is_subscribed=self._is_joined)
 
+    @property
+    def membership_error(self) -> TidelogError | None:
+        """See `Consumer.membership_error`."""
+        return self._refusal or self._member.failure
+
     def subscribe(
         self, topics: Iterable[str], pattern: str, listener: RebalanceListener | None
     ) -> None:
@@ -191,7 +196,7 @@ class GroupReader:
         if self._polls.enable_auto_commit:
             if is_clean:
                 self._handed.ask()
-            await self._commit_going(held)
+            await self._commit_done(self._positions(held))
         await self._call(self._listener.on_partitions_revoked, held)
 
     def ask(self) -> None:
@@ -291,9 +296,6 @@ class GroupReader:
         while True:
             await asyncio.sleep(self._polls.auto_commit_interval_ms / 1000)
             await self._commit_done(self._parts.assignment.all())
-
-    async def _commit_going(self, going: Iterable[TopicPartition]) -> None:
-        await self._commit_done(self._positions(going))
 
     async def _commit_done(self, positions: Iterable[Position]) -> None:
         if offsets := self._handed.done(positions):
@@ -400,7 +402,7 @@ class GroupReader:
             self._asked.clear()
             await self._asked.wait()
         if self._polls.enable_auto_commit:
-            await self._commit_going(names)
+            await self._commit_done(self._positions(names))
         if self._membership.incarnation == incarnation and names:
             await self._call(self._listener.on_partitions_revoked, names)
         if self._membership.incarnation != incarnation:

@@ -52,6 +52,8 @@ class CoordinatorCalls:
         self._backoff = backoff
         self._request_timeout_ms = request_timeout_ms
         self._address: str | None = None
+        self.failure: TidelogError | None = None
+        """Error of the last look-up of the coordinator; None: it was found."""
 
     async def address(self, *, deadline_ms: int) -> str:
         """Find the coordinator. Raises what a broker answered last, or UnreachableError."""
@@ -59,7 +61,9 @@ class CoordinatorCalls:
         while self._address is None:
             try:
                 self._address = await self._find()
+                self.failure = None
             except TidelogError as error:
+                self.failure = error
                 failures += 1
                 await self.pause(error, failures, deadline_ms)
         return self._address

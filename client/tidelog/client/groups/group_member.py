@@ -77,9 +77,19 @@ class GroupMember:
         self._news = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._unreleased_ms: int | None = None
+        self._failure: TidelogError | None = None
+        """Error of the last attempt to join; None: the coordinator answered."""
+
+    @property
+    def failure(self) -> TidelogError | None:
+        """Reason for which it is no member yet, or no more; None: it is one, or just begins."""
+        if self._membership.is_member:
+            return None
+        return self._failure or self._calls.failure
 
     def start(self) -> None:
         """Join, and stay a member."""
+        self._failure = None
         self._tasks = [
             asyncio.create_task(self._connect_forever(), name="group-member"),
             asyncio.create_task(self._look_forever(), name="group-session"),
@@ -131,6 +141,7 @@ class GroupMember:
             try:
                 await self._talk_once()
             except TidelogError as error:
+                self._note_failure(error)
                 if not self._is_transient(error):
                     self._membership.lose()
                     self._events.on_failure(error)
@@ -140,6 +151,12 @@ class GroupMember:
             failures = 1 if self._now_ms() - began_ms > self._request_timeout_ms else failures + 1
             delay_ms = self._backoff.delay_ms(failures, self._routing.random)
             await asyncio.sleep(delay_ms / 1000)
+
+    def _note_failure(self, error: TidelogError) -> None:
+        """Keep why it is no member; log each reason once."""
+        if not self._membership.is_member and f"{error}" != f"{self._failure}":
+            _log.warning("group %s: not joined: %s", self._membership.group_id, error)
+        self._failure = error
 
     def _is_transient(self, error: TidelogError) -> bool:
         """True if another attempt may help."""
@@ -219,7 +236,7 @@ class GroupMember:
         if not response.sequence and not membership.is_member:
             return  # pushed before the coordinator heard that the member owns nothing and joins
         if response.error.code == common_pb2.NONE:
-            self._unreleased_ms = None
+            self._unreleased_ms = self._failure = None
             has_offer = membership.take(response)
             self._news.set()
             self._speak()

@@ -53,6 +53,7 @@ class AdminHandler:
         controller_id: Callable[[], int | None],
         forwarder: ControllerForwarder | None,
         controller: ControllerHandler | None,
+        obstacles: Callable[[], list[str]] = list,
     ) -> None:
         self._config = config
         self._voters = voters
@@ -61,6 +62,7 @@ class AdminHandler:
         self._controller_id = controller_id
         self._forwarder = forwarder
         self._controller = controller
+        self._obstacles = obstacles
 
     def rpcs(self) -> Mapping[str, Callable[..., Any]]:
         """The callables of `tidelog.v1.Admin` by RPC: a command each, or a method below."""
@@ -98,6 +100,7 @@ class AdminHandler:
             ],
             controllers=controllers(image, self._voters, call.listener),
             metadata_offset=image.offset,
+            obstacles=self._obstacles(),
         )
 
     async def describe_topics(self, request: DescribeTopicsRequest) -> DescribeTopicsResponse:

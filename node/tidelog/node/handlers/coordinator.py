@@ -6,11 +6,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any
 
-from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.coordinator.consumer_heartbeats import Reply
-from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.group_key import check_group_id
+from tidelog.broker.coordinator.internal_topic import InternalTopic
 from tidelog.broker.partition_adder import Producer
 from tidelog.broker.transactions.transaction_coordinator import TransactionCoordinator
 from tidelog.core.errors import (
@@ -20,10 +19,8 @@ from tidelog.core.errors import (
     InvalidRequestError,
     TidelogError,
 )
-from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import to_wire
-from tidelog.log.internal_configs import internal_configs
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.call import LOCAL_CALL, Call
 from tidelog.node.handlers import group_codec as codec
@@ -39,7 +36,6 @@ from tidelog.node.handlers.reached import coordinator_of
 from tidelog.node.handlers.transaction_codec import check_transactional_ids
 from tidelog.node.handlers.transactions import find_transactional
 from tidelog.v1 import common_pb2
-from tidelog.v1.admin_pb2 import NewTopic
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.coordinator_pb2 import (
     ConsumerGroupHeartbeatRequest,
@@ -76,13 +72,13 @@ class CoordinatorHandler:
         *,
         coordinator: GroupCoordinator,
         image: Callable[[], MetadataImage],
-        forwarder: ControllerForwarder,
+        topic: InternalTopic,
         transactions: TransactionCoordinator,
     ) -> None:
         self.coordinator = coordinator
         self._transactions = transactions
         self._image = image
-        self._forwarder = forwarder
+        self._topic = topic
 
     async def find_coordinator(
         self, request: FindCoordinatorRequest, call: Call = LOCAL_CALL
@@ -93,7 +89,7 @@ class CoordinatorHandler:
             check_groups(request.group_ids)
             check_transactional_ids(request.transactional_ids)
             if request.group_ids:
-                await self._require_topic()
+                await self._topic.require()
             if request.transactional_ids:
                 await self._transactions.require_topic()
         except TidelogError as error:
@@ -104,18 +100,6 @@ class CoordinatorHandler:
         async for name in in_turns(request.transactional_ids):
             response.coordinators.append(find_transactional(name, self._image(), call))
         return response
-
-    async def _require_topic(self) -> None:
-        """Create the internal topic. Raises `CoordinatorNotAvailableError`."""
-        if OFFSETS_TOPIC in self._image().topics:
-            return
-        try:
-            await self._forwarder.create_internal(new_offsets_topic(self.coordinator.config))
-        except TidelogError as error:
-            raise CoordinatorNotAvailableError(
-                f"{OFFSETS_TOPIC} could not be created: {error} (its replicas are "
-                "offsets.topic.replication.factor)"
-            ) from error
 
     def _find(self, group_id: str, call: Call) -> FindCoordinatorResponse.Coordinator:
         found = FindCoordinatorResponse.Coordinator(group_id=group_id)
@@ -334,16 +318,3 @@ def _check_room(size: int) -> None:
         raise InvalidRequestError(
             f"the answer has {size} bytes without this group: describe fewer at a time"
         )
-
-
-def new_offsets_topic(config: GroupConfig) -> NewTopic:
-    """Describe `__consumer_offsets` as it is created."""
-    factor = config.offsets_topic_replication_factor
-    return NewTopic(
-        name=OFFSETS_TOPIC,
-        partitions=config.offsets_topic_num_partitions,
-        replication_factor=factor,
-        configs=internal_configs(
-            segment_bytes=config.offsets_topic_segment_bytes, min_isr=2 if factor > 2 else 1
-        ),
-    )

@@ -280,8 +280,7 @@ def _create(folder: Path, ports: Sequence[_Ports], *, engine: str | None) -> Non
                 "controller.quorum.voters": voters,
                 # Kafka's defaults, 1 and 1 and 1, are the code's: they lose records with a node.
                 "num.partitions": PARTITIONS,
-                "default.replication.factor": min(len(ports), REPLICATION_FACTOR),
-                "initial.min.insync.replicas": MIN_ISR if len(ports) > MIN_ISR else 1,
+                **replication_values(len(ports)),
                 **({} if engine is None else {ENGINE_KEY: engine}),
             }
         )
@@ -289,6 +288,18 @@ def _create(folder: Path, ports: Sequence[_Ports], *, engine: str | None) -> Non
     }
     for node_id, text in texts.items():
         write_private(_config_path(folder, node_id), text)
+
+
+def replication_values(brokers: int) -> dict[str, object]:
+    """Replicas of the topics of a cluster of so many brokers, its internal ones included."""
+    factor, min_isr = min(brokers, REPLICATION_FACTOR), MIN_ISR if brokers > MIN_ISR else 1
+    return {
+        "default.replication.factor": factor,
+        "initial.min.insync.replicas": min_isr,
+        "offsets.topic.replication.factor": factor,
+        "transaction.state.log.replication.factor": factor,
+        "transaction.state.log.min.isr": min_isr,
+    }
 
 
 def write_private(path: Path, text: str) -> None:
