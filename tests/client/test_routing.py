@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from typing import Any
+from typing import Any, cast
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import CallFailedError
 from tidelog.client.ports import ClientPorts
+from tidelog.client.producing.producer_engine import METADATA_MAX_IDLE_MS
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.core.env import Clock
 from tidelog.core.system import SystemClock, SystemRandom
+from tidelog.net.transport import Transport
+from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import MetadataResponse
 
@@ -101,4 +105,87 @@ async def test_an_answer_is_freed_when_nobody_has_it_not_when_garbage_is_collect
         assert kept() is None
     finally:
         gc.enable()
+    await routing.close()
+
+
+class Creator:
+    """A broker that creates the topics that a request may create, as it comes."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, bytes] = {}
+        self.asked: list[tuple[list[str], bool]] = []
+        self.now_ms = 0
+
+    def monotonic_ms(self) -> int:
+        """The client's clock."""
+        return self.now_ms
+
+    async def call(self, address: str, _: Any, request: Any, *, timeout_ms: int) -> Any:
+        self.asked.append((list(request.topics), request.allow_auto_topic_creation))
+        response = MetadataResponse(
+            brokers=[Endpoint(node_id=1, address=address)], metadata_offset=len(self.asked)
+        )
+        for name in request.topics:
+            topic = response.topics.add(name=name)
+            if request.allow_auto_topic_creation:
+                self.topics.setdefault(name, b"%d" % len(self.asked))
+            if name in self.topics:
+                topic.topic_id = self.topics[name]
+                topic.partitions.add(partition=0, leader_id=1, leader_epoch=0)
+            else:
+                topic.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+        return response
+
+
+def routing_of_a_producer(broker: Creator) -> Routing:
+    clock = cast("Clock", broker)
+    ports = ClientPorts(cast("Transport", broker), clock, SystemRandom(), None)
+    config = RoutingConfig(
+        allow_auto_topic_creation=True,
+        metadata_max_idle_ms=METADATA_MAX_IDLE_MS,
+        backoff=Backoff(initial_ms=0, max_ms=0),
+    )
+    return Routing([OTHER], ports=ports, config=config)
+
+
+async def test_only_a_topic_that_a_send_waits_for_may_be_created() -> None:
+    broker = Creator()
+    routing = routing_of_a_producer(broker)
+    for name in ("gone", "kept"):
+        await routing.topic(name, timeout_ms=1000)
+    del broker.topics["gone"]
+    await refresh(routing)
+    waiting = asyncio.create_task(routing.topic("new", timeout_ms=1000))
+    await asyncio.sleep(0)
+    await refresh(routing)
+    await waiting
+    assert broker.topics.keys() == {"kept", "new"}
+    assert broker.asked[2:] == [
+        (["gone", "kept"], False),
+        (["new"], True),
+        (["gone", "kept"], False),
+    ]
+    assert routing.known("gone") is None
+    await routing.topic("gone", timeout_ms=1000)
+    assert broker.asked[5:] == [(["gone"], True)]
+    await routing.close()
+
+
+async def test_a_topic_that_nobody_used_for_long_is_forgotten() -> None:
+    broker = Creator()
+    routing = routing_of_a_producer(broker)
+    for name in ("idle", "used", "buffered"):
+        await routing.topic(name, timeout_ms=1000)
+    routing.keep(lambda: {"buffered"})
+    broker.now_ms = METADATA_MAX_IDLE_MS
+    assert routing.known("used") is not None
+    await refresh(routing)
+    assert broker.asked[-1] == (["idle", "used", "buffered"], False)
+    broker.now_ms += 1
+    await refresh(routing)
+    assert broker.asked[-1] == (["used", "buffered"], False)
+    assert routing.known("idle") is None
+    assert routing.metadata.leader(TopicPartition("idle", 0)) is None
+    await routing.topic("idle", timeout_ms=1000)
+    assert broker.asked[-1] == (["idle"], True)
     await routing.close()

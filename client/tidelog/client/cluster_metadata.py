@@ -46,7 +46,7 @@ class TopicView:
 
 
 class ClusterMetadata:
-    """The newest known state; changed by `update` and `apply_hint` only."""
+    """The newest known state; changed by `update`, `apply_hint` and `forget` only."""
 
     def __init__(self) -> None:
         self._brokers: dict[int, Endpoint] = {}
@@ -138,6 +138,11 @@ class ClusterMetadata:
         leaders = {p.partition: self._newer(known, p) for p in topic.partitions}
         view = self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
         self._notify_moved(topic.name, before, view)
+
+    def forget(self, name: str) -> None:
+        """Forget a topic, which is then as if no broker had described it."""
+        for known in (self._topics, self._errors, self._known_at, self._gone):
+            known.pop(name, None)
 
     def apply_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
         """Apply the leader that an error answer names (KIP-951); False if it is not newer."""

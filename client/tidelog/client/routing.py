@@ -1,12 +1,14 @@
 """Routing: keeps the cluster metadata fresh, and finds a broker that answers.
 
-Owns the bootstrap addresses and the metadata cache, with one refresh at a time. Decides nothing
-about records.
+Owns the bootstrap addresses and the metadata cache, with one refresh at a time. A producer's
+refresh may create the topics that a send waits for, and no others: one that was deleted stays so.
+Decides nothing about records.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -45,6 +47,8 @@ class RoutingConfig:
     another one leads."""
     overdue_interval_ms: int = 100
     metadata_max_age_ms: int = 300_000
+    metadata_max_idle_ms: int | None = None
+    """A topic that was not used for so long is forgotten at the next refresh; None: never."""
     unknown_topic_grace_ms: int = 2_000
     """The time for which "unknown topic" is retried: a broker may not know a new topic yet."""
     backoff: Backoff = field(default_factory=Backoff)
@@ -90,7 +94,12 @@ class Routing:
         self._bootstrap = parse_bootstrap(bootstrap)
         self._config = config or RoutingConfig()
         self._preferred = self._bootstrap[0]
-        self._interest: dict[str, None] = {}
+        self._interest: dict[str, int] = {}
+        """When each topic was used last."""
+        self._waiting: Counter[str] = Counter()
+        """Calls of `topic` that wait for a description."""
+        self._is_all_wanted = False
+        self._in_use: Callable[[], Collection[str]] = tuple
         self._silent: dict[str, None] = {}
         self._failures = 0
         self._not_before_ms = self.clock.monotonic_ms()
@@ -102,6 +111,10 @@ class Routing:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` on the loop after every refresh."""
         self._listener = listener
+
+    def keep(self, in_use: Callable[[], Collection[str]]) -> None:
+        """Forget no topic that `in_use` names when it is asked."""
+        self._in_use = in_use
 
     async def close(self) -> None:
         """Stop the refresh in flight; its waiters get a ClientClosedError."""
@@ -242,8 +255,9 @@ class Routing:
         if view is not None and self.metadata.is_gone(name, view.topic_id):
             return None
         if view is not None:
-            age_ms = self.clock.monotonic_ms() - view.updated_ms
-            if age_ms > self._config.metadata_max_age_ms:
+            now_ms = self.clock.monotonic_ms()
+            self._interest[name] = now_ms
+            if now_ms - view.updated_ms > self._config.metadata_max_age_ms:
                 self.request_refresh()
         return view
 
@@ -256,7 +270,14 @@ class Routing:
         view = self.known(name)
         if view is not None:
             return view
-        self._interest[name] = None
+        self._interest[name] = self.clock.monotonic_ms()
+        self._waiting[name] += 1
+        try:
+            return await self._wait_for(name, timeout_ms)
+        finally:
+            self._waiting -= Counter([name])
+
+    async def _wait_for(self, name: str, timeout_ms: int) -> TopicView:
         started_ms = self.clock.monotonic_ms()
         while True:
             error = await self._try_refresh()
@@ -285,10 +306,15 @@ class Routing:
             waited_ms = self.clock.monotonic_ms() - started_ms
             if waited_ms >= patience_ms or all(one in view.leaders for one in partitions):
                 return view
+            self.request_refresh()
             await self._try_refresh()
 
     def request_refresh(self) -> None:
         """Request a refresh in the background; several requests share one refresh."""
+        self._is_all_wanted = True
+        self._begin_refresh()
+
+    def _begin_refresh(self) -> None:
         if self._refreshing is None and self._interest and not self._is_closed:
             self._refreshing = asyncio.create_task(self._refresh())
 
@@ -307,7 +333,7 @@ class Routing:
         return sorted(dict.fromkeys(known), key=lambda address: address in self._silent)
 
     async def _try_refresh(self) -> TidelogError | None:
-        self.request_refresh()
+        self._begin_refresh()
         task = self._refreshing
         if task is not None:
             # Not awaited directly: its cancellation by `close` must not cancel the caller.
@@ -317,7 +343,7 @@ class Routing:
         return None if task is None else task.result()
 
     async def _refresh(self) -> TidelogError | None:
-        """Refresh all topics of interest, after a pause since the last refresh; return its error.
+        """Refresh what is wanted, after a pause since the last refresh; return its error.
 
         A broker whose answer changed nothing is not the first to be asked the next time.
         """
@@ -325,15 +351,8 @@ class Routing:
             pause_ms = self._not_before_ms - self.clock.monotonic_ms()
             if pause_ms > 0:
                 await asyncio.sleep(pause_ms / 1000)
-            request = MetadataRequest(
-                topics=list(self._interest),
-                allow_auto_topic_creation=self._config.allow_auto_topic_creation,
-            )
-            response = await self.call_any(
-                METADATA, request, timeout_ms=self._config.metadata_timeout_ms
-            )
             before = self.metadata.leaders
-            self.metadata.update(response, now_ms=self.clock.monotonic_ms())
+            await self._ask_for_topics()
             if self.metadata.leaders == before:
                 # This broker may be cut off and learn nothing for long: another may know more.
                 self.prefer_another()
@@ -345,8 +364,36 @@ class Routing:
             delay_ms = self._config.backoff.delay_ms(1 + self._failures, self.random)
             self._not_before_ms = self.clock.monotonic_ms() + delay_ms
             self._refreshing = None
+            self._is_all_wanted = False
             self._listener()
         return None
+
+    async def _ask_for_topics(self) -> None:
+        """Ask for those that a call waits for, which may create them; for the others if wanted."""
+        self._forget_the_idle()
+        created = list(self._waiting) if self._config.allow_auto_topic_creation else []
+        if created:
+            await self._ask(created, may_create=True)
+        others = [name for name in self._interest if name not in created]
+        if others and (self._is_all_wanted or not created):
+            await self._ask(others, may_create=False)
+
+    async def _ask(self, topics: list[str], *, may_create: bool) -> None:
+        request = MetadataRequest(topics=topics, allow_auto_topic_creation=may_create)
+        response = await self.call_any(
+            METADATA, request, timeout_ms=self._config.metadata_timeout_ms
+        )
+        self.metadata.update(response, now_ms=self.clock.monotonic_ms())
+
+    def _forget_the_idle(self) -> None:
+        max_idle_ms = self._config.metadata_max_idle_ms
+        if max_idle_ms is None:
+            return
+        since_ms = self.clock.monotonic_ms() - max_idle_ms
+        idle = {name for name, used_ms in self._interest.items() if used_ms < since_ms}
+        for name in idle.difference(self._waiting, self._in_use() if idle else ()):
+            del self._interest[name]
+            self.metadata.forget(name)
 
 
 class _Watch:

@@ -35,6 +35,8 @@ from tidelog.records.compression import Codec, codec_named
 
 TRANSACTIONAL_ID_CHARACTERS_MAX = 249
 """As the coordinator's limit."""
+METADATA_MAX_IDLE_MS = 300_000
+"""Time without a send after which a topic is forgotten: Kafka's metadata.max.idle.ms."""
 _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
 
 
@@ -130,7 +132,11 @@ class ProducerEngine:
                 is_idempotent=config.is_idempotent,
                 transactional_id=config.transactional_id,
             )
-        asking = RoutingConfig(allow_auto_topic_creation=True, backoff=config.backoff)
+        asking = RoutingConfig(
+            allow_auto_topic_creation=True,
+            metadata_max_idle_ms=METADATA_MAX_IDLE_MS,
+            backoff=config.backoff,
+        )
         self.routing = Routing(bootstrap, ports=ports, config=asking)
         gathering = AccumulatorConfig(
             batch_size=config.batch_size,
@@ -141,6 +147,7 @@ class ProducerEngine:
             compression_level=config.compression_level,
         )
         self.accumulator: Accumulator[Delivery] = Accumulator(gathering, sequences)
+        self.routing.keep(lambda: {batch.tp.topic for batch in self.accumulator.incomplete})
         state = None
         if config.transactional_id is not None:
             state = TransactionState(config.transactional_id)
