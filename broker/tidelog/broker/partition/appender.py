@@ -225,8 +225,6 @@ class Appender:
             )
             slot.has_waited = True
             await asyncio.gather(*self._append(slot))
-        except InvariantError:
-            raise
         except TidelogError as error:
             self._refuse(slot.result, error)
 
