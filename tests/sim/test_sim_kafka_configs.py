@@ -144,11 +144,12 @@ def test_a_broker_tells_its_own_configs_which_are_read_only() -> None:
 def test_resources_that_have_no_configs_are_refused_one_by_one() -> None:
     async def story(world: AdminWorld) -> None:
         wrong = [(OF_BROKER, "9"), (OF_BROKER, "x"), (LOGGER, "1"), (METRICS, "m"), (GROUP, "g")]
-        asked = [*wrong, (0, ""), (OF_TOPIC, "unknown"), (OF_TOPIC, TOPIC), (OF_TOPIC, TOPIC)]
+        wrong.append((0, ""))
+        asked = [*wrong, (OF_TOPIC, "unknown"), (OF_TOPIC, "a/b"), (OF_TOPIC, TOPIC)]
         results = await described(world, *asked)
         codes = [one.error_code for one in results]
         unknown = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
-        assert codes == [common_pb2.INVALID_REQUEST] * 6 + [unknown, 0]
+        assert codes == [common_pb2.INVALID_REQUEST] * 6 + [unknown, common_pb2.INVALID_TOPIC, 0]
         assert all(one.error_message and not one.configs for one in results[:-1])
         many = [(OF_TOPIC, f"t{n}") for n in range(1_001)]
         results = await described(world, *many)
@@ -192,6 +193,19 @@ def test_configs_are_set_deleted_appended_and_subtracted(version: int) -> None:
         )
         assert checked == {key: 0}
         assert (await value(world, RETENTION))[1] == BUILT_IN
+
+    play(story)
+
+
+def test_what_is_no_config_is_deleted_as_if_it_had_been_one() -> None:
+    async def story(world: AdminWorld) -> None:
+        key, gone = (OF_TOPIC, TOPIC), ("gone.in.this.version", DELETE, None)
+        assert await changed(world, (*key, [gone])) == {key: 0}
+        assert await changed(world, (*key, [gone, (RETENTION, SET, "5")])) == {key: 0}
+        assert (await value(world, RETENTION))[0] == "5"
+        unknown = (OF_TOPIC, "unknown")
+        found = await changed(world, (*unknown, [gone]))
+        assert found == {unknown: common_pb2.UNKNOWN_TOPIC_OR_PARTITION}
 
     play(story)
 

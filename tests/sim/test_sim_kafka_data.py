@@ -337,8 +337,10 @@ def test_offsets_are_found_by_time_and_by_what_negative_timestamps_stand_for() -
                 expected = found if version >= since else (35, -1, -1)
                 assert await look(timestamp, version) == expected
 
-        refused = await world.client.call(lookup(-1, replica_id=2), 11, ListOffsetsResponse)
-        assert refused.topics[0].partitions[0].error_code == 31
+        for replica_id in (0, 2, -2):
+            asked = lookup(3000, replica_id=replica_id)
+            (topic,) = (await world.client.call(asked, 11, ListOffsetsResponse)).topics
+            assert (topic.partitions[0].error_code, topic.partitions[0].offset) == (0, 1)
         twice = lookup(-1)
         twice.topics *= 2
         codes = [

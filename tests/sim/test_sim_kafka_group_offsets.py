@@ -124,13 +124,13 @@ def test_offsets_are_committed_and_fetched_in_every_version() -> None:
     play(story)
 
 
-def test_an_epoch_that_no_leader_has_had_is_refused_in_every_version() -> None:
+def test_an_epoch_that_no_leader_has_had_is_stored_in_every_version() -> None:
     async def story(world: World) -> None:
         for version in range(6, 10):
-            request = commit({0: 1}, leader_epoch=1)
-            answer = await committed(world.client, request, version)
-            assert answer == [common_pb2.INVALID_REQUEST]
-        assert await fetched(world.client, 9) == (0, {})
+            request = commit({0: version}, leader_epoch=version)
+            assert await committed(world.client, request, version) == [0]
+            code, found = await fetched(world.client, 9)
+            assert (code, found["t", 0][1:3]) == (0, (version, version))
 
     play(story)
 

@@ -116,18 +116,14 @@ def test_a_commit_is_read_again_with_all_that_was_said() -> None:
     assert fetched(offsets, orders(1), "another") == -1
 
 
-def test_an_epoch_that_no_leader_has_had_is_refused() -> None:
+def test_any_epoch_is_stored_as_it_came() -> None:
     offsets = fresh()
-    asked = [
-        (orders(0), CommittedOffset(7, leader_epoch=NEWEST_EPOCH + 1)),
-        (orders(1), CommittedOffset(7, leader_epoch=NEWEST_EPOCH)),
-    ]
-    decision = offsets.commit("g", asked, TOPICS, NOW_MS)
-    assert refusals(decision) == ["INVALID_REQUEST", ""]
-    assert len(decision.records) == 1
-    error = decision.results[0].error
-    assert error is not None
-    assert "leader epoch 4 of orders-0: the newest is 3" in error.message
+    said = CommittedOffset(7, leader_epoch=NEWEST_EPOCH + 1)
+    decision = offsets.commit("g", [(orders(0), said)], TOPICS, NOW_MS)
+    assert refusals(decision) == [""]
+    replay(offsets, decision.records)
+    (result,) = offsets.fetch("g", [orders(0)], TOPICS)
+    assert result.committed.leader_epoch == NEWEST_EPOCH + 1
 
 
 def test_deciding_changes_nothing() -> None:

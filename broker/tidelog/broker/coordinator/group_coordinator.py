@@ -30,7 +30,7 @@ from tidelog.broker.coordinator.group_metrics import GroupMetrics
 from tidelog.broker.coordinator.group_ports import ControllersView, GroupObservers
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.image_topics import ImageTopics
-from tidelog.broker.coordinator.known_epochs import know_epochs
+from tidelog.broker.coordinator.known_epochs import KnownEpochs
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import (
@@ -102,6 +102,9 @@ class GroupCoordinator:
         self._background = Background(on_fatal)
         self._patterns = PatternMatching(self._image, self._background)
         self._topics = ImageTopics(self._image, self._patterns.topics)
+        self.epochs = KnownEpochs(
+            self._topics, self._catch_up, clock, timeout_ms=config.offsets_commit_timeout_ms
+        )
         self._replica_manager = replica_manager
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             hooks=self,
@@ -123,7 +126,6 @@ class GroupCoordinator:
         """Members of the classic protocol: join, sync, heartbeat, leave."""
         self.transactional = TransactionalCommits(
             find=self._find,
-            know_epochs=self._know_epochs,
             committed=self._committed,
             writer=replica_manager.writer,
             now=self._now,
@@ -230,8 +232,6 @@ class GroupCoordinator:
         self, group_id: str, committer: Committer, offsets: Offsets
     ) -> list[OffsetResult]:
         """Commit offsets, a result each; a long request in parts, each for itself."""
-        self._find(group_id)  # a broker that is no coordinator says so at once
-        await self._know_epochs(offsets)
         results: list[OffsetResult] = []
         end = 0
         hosted = self._find(group_id)
@@ -248,15 +248,6 @@ class GroupCoordinator:
         self.commits += sum(one.error is None for one in results)
         await self._committed(hosted, end, is_write=bool(results))
         return results
-
-    async def _know_epochs(self, offsets: Offsets) -> None:
-        await know_epochs(
-            offsets,
-            self._topics,
-            self._catch_up,
-            since_ms=self._clock.monotonic_ms(),
-            timeout_ms=self.config.offsets_commit_timeout_ms,
-        )
 
     async def fetch(
         self,

@@ -167,8 +167,6 @@ class CommittedOffsets:
             try:
                 found = resolver.resolve(asked)
                 self._check(found, committed)
-                if is_ahead(found, committed, topics):
-                    raise _no_such_epoch(found, committed, topics)
                 if check is not None:
                     check(found)
                 key = (found.topic_id, found.partition)
@@ -450,30 +448,6 @@ def _shown(topic: str) -> str:
     """Shorten a stranger's word, which an answer repeats for each partition."""
     short = topic if len(topic) <= SHOWN_CHARACTERS else f"{topic[:SHOWN_CHARACTERS]}…"
     return repr(short)
-
-
-def is_ahead(partition: TopicPartition, committed: CommittedOffset, topics: Topics) -> bool:
-    """True for a leader epoch that no leader of an existing partition has had, by `topics`.
-
-    Readers would wait for that leader (KIP-320).
-    """
-    if committed.leader_epoch <= 0:
-        return False
-    name, topic_id, number = partition
-    found_id = topic_id or topics.topic_id(name)
-    if found_id is None or not 0 <= number < topics.partition_count(found_id):
-        return False  # it is refused for that
-    return committed.leader_epoch > topics.leader_epoch(found_id, number)
-
-
-def _no_such_epoch(
-    partition: TopicPartition, committed: CommittedOffset, topics: Topics
-) -> InvalidRequestError:
-    newest = topics.leader_epoch(partition.topic_id, partition.partition)
-    return InvalidRequestError(
-        f"leader epoch {committed.leader_epoch} of {partition.topic}-{partition.partition}: "
-        f"the newest is {newest}; commit that of the last record read, or none"
-    )
 
 
 def _bytes_of(group_id: str, topic: str, metadata: str) -> int:

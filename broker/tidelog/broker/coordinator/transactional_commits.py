@@ -55,7 +55,6 @@ class TransactionalCommits:
         self,
         *,
         find: Callable[[str], HostedGroups],
-        know_epochs: Callable[[Offsets], Awaitable[None]],
         committed: Committed,
         writer: PartitionWriter,
         now: Callable[[], Moment],
@@ -64,7 +63,6 @@ class TransactionalCommits:
         self.adder: PartitionAdder | None = None
         """Set by the composition; None: this node knows no coordinators of transactions."""
         self._find = find
-        self._know_epochs = know_epochs
         self._committed = committed
         self._writer = writer
         self._now = now
@@ -97,8 +95,6 @@ class TransactionalCommits:
             )
         self.waiting += 1
         try:
-            self._check(group_id, committer)
-            await self._know_epochs(offsets)
             hosted = self._check(group_id, committer)
             await self._add(hosted, transactional_id, producer)
             return await self._append(hosted, group_id, committer, offsets, producer)

@@ -213,6 +213,7 @@ class CoordinatorHandler:
                     stable=request.require_stable,
                 )
                 response.has_more = len(results) == OFFSETS_PER_PAGE
+            results = await self.coordinator.epochs.known(results)
         except TidelogError as error:
             self._refuse(response, error, request.group_id, call)
         else:

@@ -40,9 +40,11 @@ from tidelog.kafka.messages.list_config_resources_response import (
     ConfigResource,
     ListConfigResourcesResponse,
 )
+from tidelog.log.config import TOPIC_CONFIGS
 from tidelog.log.internal_configs import follows
 from tidelog.metadata import configs
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.topics import validate_topic_name
 from tidelog.node.kafka_apis.admin_broker_configs import STATIC_BROKER_CONFIG, own_configs
 from tidelog.node.kafka_apis.admin_refusals import Refusal, invalid, named_twice, refusal
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
@@ -122,6 +124,8 @@ class DescribeConfigsHandler:
         asked = admin_pb2.DescribeConfigsRequest()
         asked.resources.add(type=translated, name=name)
         try:
+            if kind == TOPIC:
+                validate_topic_name(name)
             answer = configs.describe_configs(asked, image, config=self._ports.config.controller)
         except KafkaError as error:
             return _failed(resource, refusal(to_wire(error)))
@@ -270,6 +274,8 @@ def _changes(
         if operation is None:
             return (), invalid(f"{one.name[:260]}: no operation is {one.config_operation}")
         if one.config_operation == _DELETE:
+            if one.name not in TOPIC_CONFIGS:
+                continue  # nothing of this name is set: as in Kafka, it is gone
             changes.append(_Command.Change(key=one.name))
         elif one.value is None:
             return (), invalid(f"{one.name[:260]} has no value")

@@ -1,4 +1,8 @@
-"""ListOffsets: offsets by time, and by negative timestamps, which stand for ends of the log."""
+"""ListOffsets: offsets by time, and by negative timestamps, which stand for ends of the log.
+
+A replica id means nothing: whoever asks learns of committed records, as a consumer does. Followers
+of this cluster call by gRPC, and clients that are none send one (kafka-python 3.0.0 to 3.0.11).
+"""
 
 from __future__ import annotations
 
@@ -58,7 +62,7 @@ class ListOffsetsHandler:
             for part in topic.partitions:
                 answer = ListOffsetsPartitionResponse(partition_index=part.partition_index)
                 answers.append(answer)
-                answer.error_code = _refusal(part, call.version, is_replica=request.replica_id >= 0)
+                answer.error_code = _refusal(part, call.version)
                 if (topic.name, part.partition_index) in twice:
                     answer.error_code = common_pb2.INVALID_REQUEST
                 if answer.error_code == common_pb2.NONE and _add(lookups, topic.name, part):
@@ -80,10 +84,8 @@ def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
     return twice
 
 
-def _refusal(asked: ListOffsetsPartition, version: int, *, is_replica: bool) -> int:
+def _refusal(asked: ListOffsetsPartition, version: int) -> int:
     """Number of an error; 0: none."""
-    if is_replica:
-        return common_pb2.CLUSTER_AUTHORIZATION_FAILED  # followers of this cluster call by gRPC
     stand = STANDS.get(asked.timestamp)
     if asked.timestamp < 0 and (stand is None or version < stand.since):
         return UNSUPPORTED_VERSION
