@@ -18,20 +18,26 @@ COMMAND_TIMEOUT_S = 600
 
 
 class LocalCluster:
-    """Three nodes below `folder`, once `start` was called; `stop` leaves none of them behind."""
+    """Nodes below `folder`, once `start` was called; `stop` leaves none of them behind."""
 
     def __init__(
-        self, folder: Path, *, has_kafka: bool = False, variables: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        *,
+        nodes: int = 3,
+        has_kafka: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         """`variables` of the environment configure its nodes."""
         self.folder = folder
+        self._nodes = nodes
         self._variables = variables or {}
-        self.ports = quiet_ports(9 if has_kafka else 6)
+        self.ports = quiet_ports(nodes * (3 if has_kafka else 2))
 
     @property
     def addresses(self) -> list[str]:
         """The gRPC listeners, host:port."""
-        return [f"127.0.0.1:{port}" for port in self.ports[:3]]
+        return [f"127.0.0.1:{port}" for port in self.ports[: self._nodes]]
 
     @property
     def bootstrap(self) -> str:
@@ -41,7 +47,7 @@ class LocalCluster:
     @property
     def kafka_bootstrap(self) -> str:
         """Addresses of the listeners of Kafka's protocol, comma-separated."""
-        return ",".join(f"127.0.0.1:{port}" for port in self.ports[6:])
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports[2 * self._nodes :])
 
     def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run `tidelog` with these arguments against this cluster, whatever its exit code."""
@@ -65,7 +71,9 @@ class LocalCluster:
 
     def start(self, *options: str) -> subprocess.CompletedProcess[str]:
         """Start what does not run; the answer says whether it worked."""
-        ports, http_ports, kafka_ports = self.ports[:3], self.ports[3:6], self.ports[6:]
+        count = self._nodes
+        ports, http_ports = self.ports[:count], self.ports[count : 2 * count]
+        kafka_ports = self.ports[2 * count :]
         return self.cluster(
             *("start", "--ports", ",".join(map(str, ports))),
             *("--http-ports", ",".join(map(str, http_ports))),

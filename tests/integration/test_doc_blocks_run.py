@@ -27,6 +27,10 @@ SKIPPED = {
     ".venv/bin/tidelog chaos run F12": "tests/chaos runs scenarios",
 }
 """Lines within blocks that are not run, and why."""
+WRITTEN = [f"127.0.0.1:{port}" for port in (9192, 9193, 9194)]
+"""Addresses of the pages."""
+README_PYTHON = ("import asyncio", "from tidelog.client.sync", "from tidelog.client import sync")
+"""First lines of the blocks that write and read."""
 TOPICS = ("greetings", "orders", "payments", "tides")
 
 
@@ -67,8 +71,9 @@ def run_lines(cluster: LocalCluster, folder: Path, text: str) -> str:
 
 def run_python(cluster: LocalCluster, folder: Path, text: str) -> str:
     """Run a block as a script, at this cluster's addresses."""
-    for written, address in zip((9192, 9193, 9194), cluster.addresses, strict=True):
-        text = text.replace(f"127.0.0.1:{written}", address)
+    text = text.replace(",".join(WRITTEN), cluster.bootstrap)
+    for written, address in zip(WRITTEN, cluster.addresses, strict=False):
+        text = text.replace(written, address)
     return run(cluster, folder, sys.executable, "-c", text)
 
 
@@ -77,11 +82,30 @@ def test_the_first_record_of_the_readme(cluster: LocalCluster, tmp_path: Path) -
     assert shown == "hello\n"
 
 
-@pytest.mark.parametrize(
-    "first_line", ["import asyncio", "from tidelog.client.sync", "from tidelog.client import sync"]
-)
+@pytest.mark.parametrize("first_line", README_PYTHON)
 def test_the_python_of_the_readme(cluster: LocalCluster, tmp_path: Path, first_line: str) -> None:
     assert "topic='greetings'" in run_python(cluster, tmp_path, block("README.md", first_line).text)
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_the_same_examples_run_on_fewer_nodes(tmp_path: Path, nodes: int) -> None:
+    """The first record, Python with its transaction, a group; in the end the cluster is healthy."""
+    cluster = LocalCluster(tmp_path / "data", nodes=nodes)
+    try:
+        started = cluster.start("--nodes", f"{nodes}")
+        assert started.returncode == 0, started.stderr
+        shown = run_lines(cluster, tmp_path, block("README.md", "pip install").text)
+        assert shown == "hello\n"
+        for first_line in README_PYTHON:
+            shown = run_python(cluster, tmp_path, block("README.md", first_line).text)
+            assert "topic='greetings'" in shown
+        group = block("docs/GROUPS.md", "import asyncio").text
+        assert run_python(cluster, tmp_path, group) == "read 100\n"
+        health = cluster.run("cluster", "health")
+        assert (health.returncode, health.stdout.partition(":")[0]) == (0, "healthy")
+    finally:
+        cluster.stop()
 
 
 def test_the_first_group_and_its_listener(cluster: LocalCluster, tmp_path: Path) -> None:

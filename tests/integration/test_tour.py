@@ -36,10 +36,9 @@ def test_the_tour_shows_what_it_says(tmp_path: Path) -> None:
             return
 
 
-def take_tour(folder: Path) -> None:
+def take_tour(folder: Path, page: str = PAGE) -> None:
     """Run every command of the page in an empty folder, on free ports."""
     folder.mkdir()
-    page = PAGE
     for written, free in zip(PORTS, quiet_ports(len(PORTS)), strict=True):
         page = page.replace(written, str(free))
     here = Path(sys.executable).parent
@@ -54,6 +53,36 @@ def take_tour(folder: Path) -> None:
             shell.run(step)
     finally:
         LocalCluster(folder / "tour").stop()
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_the_steps_that_kill_nobody_run_on_fewer_nodes(tmp_path: Path, nodes: int) -> None:
+    take_tour(tmp_path / "tour", of_size(PAGE, nodes))
+
+
+def of_size(page: str, nodes: int) -> str:
+    """The page without the parts in which a node dies, as it would be with so many nodes."""
+    parts = page.split("\n## ")
+    kept = [one for one in parts if one[:2] in ("1 ", "2 ", "8 ")]
+    assert len(kept) == 3
+    page = "\n## ".join(kept)
+    ids = [f"{one + 1}" for one in range(nodes)]
+    for first, last in ((0, 3), (3, 6)):
+        ports = PORTS[first:last]
+        for joined in (",127.0.0.1:", ","):
+            page = page.replace(joined.join(ports), joined.join(ports[:nodes]))
+    for written, instead in {
+        "ready: 3 nodes": f"ready: {nodes} node{'s' if nodes > 1 else ''}",
+        "1:2:3": ":".join(ids),
+        "1, 2, 3": ", ".join(ids),
+        "tour/node-2": f"tour/node-{nodes}",
+        "3 of 3 nodes": f"{nodes} of {nodes} node{'s' if nodes > 1 else ''}",
+    }.items():
+        assert written in page
+        page = page.replace(written, instead)
+    gone = tuple(f"{one} ready …" for one in range(nodes + 1, 4))
+    return "\n".join(line for line in page.split("\n") if not line.startswith(gone))
 
 
 def test_the_step_after_two_kills_is_in_the_tour() -> None:

@@ -79,6 +79,7 @@ class GroupMember:
         self._unreleased_ms: int | None = None
         self._failure: TidelogError | None = None
         """Error of the last attempt to join; None: the coordinator answered."""
+        self._logged = ""
 
     @property
     def failure(self) -> TidelogError | None:
@@ -141,7 +142,7 @@ class GroupMember:
             try:
                 await self._talk_once()
             except TidelogError as error:
-                self._note_failure(error)
+                self._note_failure(error, began_ms=began_ms)
                 if not self._is_transient(error):
                     self._membership.lose()
                     self._events.on_failure(error)
@@ -152,10 +153,13 @@ class GroupMember:
             delay_ms = self._backoff.delay_ms(failures, self._routing.random)
             await asyncio.sleep(delay_ms / 1000)
 
-    def _note_failure(self, error: TidelogError) -> None:
-        """Keep why it is no member; log each reason once."""
-        if not self._membership.is_member and f"{error}" != f"{self._failure}":
-            _log.warning("group %s: not joined: %s", self._membership.group_id, error)
+    def _note_failure(self, error: TidelogError, *, began_ms: int) -> None:
+        """Keep why it is no member; log each reason once that lasts for a heartbeat interval."""
+        membership = self._membership
+        has_lasted = self._now_ms() - began_ms >= membership.heartbeat_interval_ms
+        if has_lasted and not membership.is_member and f"{error}" != self._logged:
+            self._logged = f"{error}"
+            _log.warning("group %s: not joined: %s", membership.group_id, error)
         self._failure = error
 
     def _is_transient(self, error: TidelogError) -> bool:
