@@ -399,11 +399,11 @@ def test_a_look_up_finds_what_a_walk_over_all_entries_finds(disk: SimDisk, seed:
     index, entries = AbortedIndex(disk, "/x"), entries_beside_long_ones(chance, 400)
     index.append(entries[:100])
     for _ in range(50):
-        length, end = len(list(index.entries())), entries[-1].last_offset
+        length, end = len(index.entries()), entries[-1].last_offset
         index.append(entries[length : length + chance.randrange(80)])
         if chance.random() < 0.2:
             index.truncate_to(chance.randrange(end))
-        known = list(index.entries())
+        known = index.entries()
         offset = chance.randrange(end)
         upper = offset + chance.randrange(1, 100)
         found, is_last = index.find(offset, upper)

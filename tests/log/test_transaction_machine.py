@@ -284,8 +284,8 @@ class TransactionMachine(RuleBasedStateMachine):
         start, end = self.log.log_start_offset, self.log.last_stable_offset
         assert read_committed(rebuilt, start, end) == read_committed(self.log, start, end)
         if not self.cleaned_below and not start:
-            ours = [list(one.aborted.entries()) for one in self.log.segments]
-            assert ours == [list(one.aborted.entries()) for one in rebuilt.segments]
+            ours = [one.aborted.entries() for one in self.log.segments]
+            assert ours == [one.aborted.entries() for one in rebuilt.segments]
             told = transactions_of(self.batches)
             by_marker = sorted((one.marker, *one) for one in told if one.marker is not None)
             expected = [(who, first) for _, who, first, _, is_commit in by_marker if not is_commit]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from crc32c import crc32c
 
@@ -68,9 +68,9 @@ class AbortedIndex:
             finally:
                 file.close()
 
-    def entries(self) -> Iterator[CompletedTransaction]:
-        """Iterate over the aborted transactions, by marker."""
-        yield from map(self._at, range(self._count))
+    def entries(self, begin: int = 0, end: int | None = None) -> list[CompletedTransaction]:
+        """The aborted transactions from slot `begin` to slot `end`, by marker."""
+        return [self._at(slot) for slot in range(self._count)[begin:end]]
 
     def find(self, offset: int, upper_bound: int) -> tuple[list[CompletedTransaction], bool]:
         """Find the aborted transactions with offsets from `offset` to `upper_bound`, exclusive.

@@ -25,12 +25,15 @@ from tidelog.log.cleanable import Cleanable, cleanable_segments, group_segments
 from tidelog.log.compaction import KeyMap, Piece, Rewriter, TransactionOutcomes
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.segment import Segment
+from tidelog.log.transactions import CompletedTransaction
 from tidelog.records.batch import BatchHeader
 
 MIB = 1 << 20
 _CHUNK_BYTES = 256 << 10
 _TURN_BYTES = 16 << 10
 """Bytes processed before the cleaner yields to other tasks."""
+_ENTRIES_PER_TURN = 1024
+"""Aborted transactions that are read before the cleaner yields."""
 _NAP_S = 0.01
 """Shortest wait of the throttle: shorter ones accumulate until they reach it."""
 _log = get_logger(__name__)
@@ -204,6 +207,9 @@ class _Cleaning:
 
     async def _outcomes(self) -> TransactionOutcomes:
         transactions = TransactionOutcomes()
+        async with aclosing(self._aborted(self._cleanable.segments)) as aborted:
+            async for entries in aborted:
+                transactions.know_aborted(entries)
         async with aclosing(self._dirty_batches()) as dirty:
             async for header, batch in dirty:
                 transactions.observe(header, batch)
@@ -236,8 +242,9 @@ class _Cleaning:
                     await self._append(cleaned, pieces)
             await self._append(cleaned, rewriter.flush())
             # Below the end no record of an aborted transaction is left.
-            aborted = (entry for segment in old for entry in segment.aborted.entries())
-            cleaned.aborted.append(entry for entry in aborted if entry.last_offset >= end_offset)
+            async with aclosing(self._aborted(old)) as aborted:
+                async for entries in aborted:
+                    cleaned.aborted.append(one for one in entries if one.last_offset >= end_offset)
         except BaseException:
             cleaned.delete()
             raise
@@ -259,6 +266,17 @@ class _Cleaning:
                     if header.next_offset > self._cleanable.first_dirty_offset:
                         yield header, batch
 
+    async def _aborted(
+        self, segments: Iterable[Segment]
+    ) -> AsyncGenerator[list[CompletedTransaction], None]:
+        for segment in segments:
+            slot = 0
+            while entries := segment.aborted.entries(slot, slot + _ENTRIES_PER_TURN):
+                yield entries
+                slot += len(entries)
+                await asyncio.sleep(0)
+                self._check_is_held(segment)
+
     async def _chunks(
         self, segments: Iterable[Segment]
     ) -> AsyncGenerator[list[tuple[BatchHeader, memoryview]], None]:
@@ -269,10 +287,13 @@ class _Cleaning:
                 position += sum(len(batch) for _, batch in chunk)
 
     def _read(self, segment: Segment, position: int) -> list[tuple[BatchHeader, memoryview]]:
+        self._check_is_held(segment)
+        return segment.batches(position, max_bytes=_CHUNK_BYTES)
+
+    def _check_is_held(self, segment: Segment) -> None:
         """Check before each read: a segment that was cut meanwhile is another object in its log."""
         if segment not in self._log.segments:
             raise _LogChangedError
-        return segment.batches(position, max_bytes=_CHUNK_BYTES)
 
 
 class _Pace:

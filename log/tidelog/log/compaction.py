@@ -1,8 +1,9 @@
 """Log compaction: keep the newest record of each key (KIP-58, KIP-534). Pure.
 
 Decides which records stay and what replaces the others. Never reads or writes a file: `cleaner`
-does. A cleaning hands every batch of the dirty range to `TransactionOutcomes`, then to `KeyMap`,
-and every batch from the log's beginning on to `Rewriter`:
+does. A cleaning hands the aborted transactions that its segments know of and every batch of the
+dirty range to `TransactionOutcomes`, then those batches to `KeyMap`, and every batch from the log's
+beginning on to `Rewriter`:
 
     a batch ...                                     becomes
     at or above the end of the cleaning             the same bytes
@@ -28,11 +29,12 @@ Facts: Kafka's Cleaner and MemoryRecords.filterTo.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 from tidelog.core.errors import CorruptMessageError
+from tidelog.log.transactions import CompletedTransaction
 from tidelog.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -70,16 +72,32 @@ _Row = tuple[int, bytes | None, bool, int, int]
 
 
 class TransactionOutcomes:
-    """Outcomes of the transactions in a range; call `observe` for each of its batches, in order."""
+    """Outcomes of transactions: those known to be aborted, then those of the dirty range.
+
+    A transaction with its marker in the dirty range may have batches in the clean one, of a log
+    that was cut at a place that was clean already: what is known tells where it begins.
+    """
 
     def __init__(self) -> None:
         self._open: dict[int, int] = {}
         """First offset of each open transaction by producer id."""
         self._aborted: dict[int, list[range]] = {}
         """Aborted transactions' offsets, first batch to marker, by producer id, ascending."""
+        self._known: set[int] = set()
+        """Offsets of the markers of `know_aborted`."""
+
+    def know_aborted(self, transactions: Iterable[CompletedTransaction]) -> None:
+        """Note aborted transactions, in the order of their markers, before any `observe`."""
+        for one in transactions:
+            transaction = range(one.first_offset, one.last_offset)
+            self._aborted.setdefault(one.producer_id, []).append(transaction)
+            self._known.add(one.last_offset)
 
     def observe(self, header: BatchHeader, batch: Buffer) -> None:
-        """Record a transactional batch or a marker. Raises `CorruptMessageError`."""
+        """Record a transactional batch or a marker; call it for each of the range, in order.
+
+        Raises `CorruptMessageError`.
+        """
         producer_id = header.producer_id
         if not header.attributes & TRANSACTIONAL_FLAG:
             return
@@ -87,8 +105,9 @@ class TransactionOutcomes:
             self._open.setdefault(producer_id, header.base_offset)
         elif header.records_count and producer_id in self._open:
             transaction = range(self._open.pop(producer_id), header.base_offset)
-            if not read_marker(batch).is_commit:
-                self._aborted.setdefault(producer_id, []).append(transaction)
+            is_new = header.base_offset not in self._known
+            if is_new and not read_marker(batch).is_commit:
+                insort(self._aborted.setdefault(producer_id, []), transaction, key=_start)
 
     def decided_below(self, end_offset: int) -> int:
         """First offset of the oldest transaction without a marker so far, at most `end_offset`."""
@@ -99,7 +118,7 @@ class TransactionOutcomes:
         transactions = self._aborted.get(header.producer_id)
         if not transactions or not header.attributes & TRANSACTIONAL_FLAG:
             return False
-        place = bisect_right(transactions, header.base_offset, key=lambda t: t.start) - 1
+        place = bisect_right(transactions, header.base_offset, key=_start) - 1
         return place >= 0 and header.base_offset in transactions[place]
 
 
@@ -264,6 +283,10 @@ class Rewriter:
         if self._is_last_batch(header):
             return _piece(rebuild_batch(header, (), delete_horizon_ms=None))
         return None
+
+
+def _start(offsets: range) -> int:
+    return offsets.start
 
 
 def _piece(batch: bytes) -> Piece:
