@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.client.consumer_cases import turns
 
 from tidelog.client.consuming.fetch_stream import Answer, FetchLimits, FetchStreams
 from tidelog.client.errors import CallFailedError, UnreachableError
@@ -117,11 +118,44 @@ async def test_an_answer_that_was_given_up_is_not_taken_for_the_next(bench: Benc
     answer = bench.fetch(p0=7, p1=5)  # the application sought on in partition 0
     assert await bench.broker.asked() == ({0: 7}, [])
     bench.broker.answer(p0=b"from 0", p1=b"from 5")
+    assert records(await answer) == {1: b"from 5"}, "it waits for these, too"
+    answer = bench.fetch(p0=7, p1=9)
+    assert await bench.broker.asked() == ({1: 9}, [])
     bench.broker.answer(p0=b"from 7")
     assert records(await answer) == {0: b"from 7"}
-    again = bench.fetch(p0=8, p1=5)
-    assert await bench.broker.asked() == ({0: 8, 1: 5}, []), "its records went unheard"
-    again.cancel()
+
+
+async def test_an_answer_that_nobody_waited_for_is_the_next_ones_if_it_asks_the_same(
+    bench: Bench,
+) -> None:
+    for again, asked in (({"p0": 0}, None), ({"p0": 4}, ({0: 4}, []))):
+        given_up = bench.fetch(p0=0)
+        assert await bench.broker.asked() == ({0: 0}, [])
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        bench.broker.answer(p0=b"from 0")
+        await turns(3)
+        answer = bench.fetch(**again)
+        if asked is None:
+            assert records(await answer) == {0: b"from 0"}
+            assert bench.broker.requests.empty()
+        else:
+            assert await bench.broker.asked() == asked
+            bench.broker.answer(p0=b"from 4")
+            assert records(await answer) == {0: b"from 4"}
+
+
+async def test_a_late_answer_without_news_ends_no_wait(bench: Bench) -> None:
+    given_up = bench.fetch(p0=0)
+    await bench.broker.asked()
+    given_up.cancel()
+    answer = bench.fetch(p0=0, p1=5)
+    assert await bench.broker.asked() == ({1: 5}, [])
+    bench.broker.answer()
+    await turns(3)
+    assert not answer.done()
+    bench.broker.answer(p1=b"from 5")
+    assert records(await answer) == {1: b"from 5"}
 
 
 async def test_a_refused_partition_is_named_again(bench: Bench) -> None:

@@ -3,8 +3,10 @@
 Owns the last request to each broker, so that a request names only changed partitions (KIP-227), and
 matches answers to requests: answers come in order. A result is valid if its partition was not named
 again since. After a result with records, an error or a diverging epoch the broker does not read the
-partition again until a request names it. The next request replaces a stream that has ended, as one
-does that is idle for too long, and names all partitions. Retries nothing.
+partition again until a request names it: such a result is never dropped while the same is wanted,
+though the call that asked for it was cancelled. It ends the wait of the next one. The next request
+replaces a stream that has ended, as one does that is idle for too long, and names all partitions.
+Retries nothing.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ class FetchStreams:
     ) -> Answer:
         """Fetch these partitions and no others; one call per broker at a time.
 
-        Errors: UnreachableError, CallFailedError. Cancelling it only drops the answer.
+        Errors: UnreachableError, CallFailedError. Cancelling it only leaves the answer to the next
+        call.
         """
         try:
             async with asyncio.timeout(timeout_ms / 1000):
@@ -119,6 +122,8 @@ class _FetchStream:
         self._named: dict[TopicPartition, tuple[int, FetchPartition]] = {}
         self._sent = self._answered = 0
         self._waiter: tuple[int, asyncio.Future[Answer]] | None = None
+        self._unclaimed: dict[TopicPartition, tuple[FetchPartition, Fetched]] = {}
+        """Final results of the last answer for which nobody waited, and what asked for them."""
         self._end: TidelogError | None = None
         self._idle = IdleTimer(
             max_idle_ms, is_busy=lambda: self._answered < self._sent, expire=self.end
@@ -132,6 +137,10 @@ class _FetchStream:
     async def ask(
         self, wanted: Mapping[TopicPartition, FetchPartition], limits: FetchLimits
     ) -> Answer:
+        unclaimed, self._unclaimed = self._unclaimed, {}
+        claimed = {tp: of for tp, (asked, of) in unclaimed.items() if wanted.get(tp) == asked}
+        if claimed:
+            return claimed
         request = self._request(wanted, limits)
         number, self._sent = self._sent, self._sent + 1
         self._idle.touch()
@@ -191,6 +200,7 @@ class _FetchStream:
         number, self._answered = self._answered, self._answered + 1
         self._idle.touch()
         answer: dict[TopicPartition, Fetched] = {}
+        final: dict[TopicPartition, tuple[FetchPartition, Fetched]] = {}
         for result in response.partitions:
             tp = TopicPartition(result.topic, result.partition)
             named = self._named.get(tp)
@@ -199,5 +209,8 @@ class _FetchStream:
             answer[tp] = Fetched(result, result.records)
             if answer[tp].is_final:
                 del self._named[tp]
-        if self._waiter is not None and self._waiter[0] == number and not self._waiter[1].done():
+                final[tp] = named[1], answer[tp]
+        if self._waiter is None or self._waiter[1].done():
+            self._unclaimed = final or self._unclaimed
+        elif self._waiter[0] == number or final:
             self._waiter[1].set_result(answer)
