@@ -22,6 +22,7 @@ from tidelog.broker.coordinator.classic_messages import (
     MemberIdGivenError,
     SyncRequest,
 )
+from tidelog.broker.coordinator.classic_requests import NEW_MEMBER_RETURN_MS_MAX
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import (
@@ -35,6 +36,7 @@ from tidelog.core.errors import (
 pytestmark = pytest.mark.asyncio
 
 DELAY_MS, SESSION_MS, REBALANCE_MS = 3_000, 10_000, 60_000
+MAX_SESSION_MS = 1_800_000
 CONFIG = GroupConfig(offsets_topic_num_partitions=1)
 
 
@@ -284,14 +286,31 @@ async def test_a_cancelled_join_leaves_nothing_behind(broker: Broker) -> None:
     assert (await again).generation == other.generation == 2
 
 
-async def test_a_newcomer_whose_caller_went_is_gone_after_its_session(broker: Broker) -> None:
+async def test_a_newcomer_without_an_id_is_gone_with_its_caller(broker: Broker) -> None:
     joining = begin(broker.calls.join(GROUP, replace(request(), knows_required_id=False)))
     await asyncio.sleep(1)
+    assert members(broker)
     joining.cancel()
-    await asyncio.sleep(SESSION_MS / 1000 + DELAY_MS / 1000)
-    assert members(broker) == []
-    assert broker.hosted.shard.classic.by_id[GROUP].state.state.value == "Empty"
+    await asyncio.sleep(DELAY_MS / 1000)
+    assert GROUP not in broker.hosted.shard.classic.by_id
+    assert broker.hosted.shard.state_bytes == 0
     assert len(broker.calls._deadlines) == 0
+
+
+async def test_a_newcomer_that_knows_its_id_has_a_while_to_come_back(broker: Broker) -> None:
+    (first,) = await settled(broker, 1)
+    patient = replace(request(), session_timeout_ms=MAX_SESSION_MS)
+    with pytest.raises(MemberIdGivenError) as given:
+        await broker.calls.join(GROUP, patient)
+    joining = begin(broker.calls.join(GROUP, replace(patient, member_id=given.value.member_id)))
+    await asyncio.sleep(0)
+    joining.cancel()
+    for _ in range(NEW_MEMBER_RETURN_MS_MAX // 1000 - 1):
+        await asyncio.sleep(1)
+        assert await code_of(heartbeat(broker, first)) == "REBALANCE_IN_PROGRESS"
+    assert set(members(broker)) == {first.member_id, given.value.member_id}
+    await asyncio.sleep(2)
+    assert members(broker) == [first.member_id]
 
 
 async def test_a_cancelled_sync_leaves_nothing_behind(broker: Broker) -> None:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.broker.coordinator.classic_groups import request
 from tests.broker.coordinator.consumer_groups import joining, staying
 from tests.broker.coordinator.test_group_protocols import BothProtocols
-from tests.broker.coordinator.test_group_shard import CONFIG, Shards
+from tests.broker.coordinator.test_group_shard import CONFIG, ImageOfTest, Shards
 
+from tidelog.broker.coordinator.classic_messages import JoinRequest
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat
 from tidelog.broker.coordinator.consumer_member import LEAVING
 from tidelog.broker.coordinator.coordinator_records import encode
+from tidelog.broker.coordinator.group_shard import GroupShard
+from tidelog.broker.coordinator.member_bytes import (
+    GROWTH_BYTES_FREE,
+    MEMBER_COST_BYTES,
+    NodeMembers,
+)
+from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import OFFSET_BYTES, CommittedOffset, TopicPartition
-from tidelog.core.errors import KafkaError, code_name
+from tidelog.core.errors import GroupMaxSizeReachedError, KafkaError, code_name
 
 ROOM = replace(CONFIG, groups_max=1_000, group_offsets_max=1_000)
 
@@ -156,3 +165,113 @@ def test_groups_with_offsets_alone_are_counted() -> None:
         shards.ask(joining(), "e")
     assert shards.commit(1, group_id="a") == ["NONE"]
     shards.ask(joining(), "a")
+
+
+def large(*names: str, host: str = "here", metadata: bytes = bytes(MEMBER_COST_BYTES)) -> Any:
+    """A join with as many protocols."""
+    return replace(request("", None, *names, metadata=metadata), host=host, knows_required_id=False)
+
+
+class Joins:
+    """Joins of one partition, of a node with so much room for members."""
+
+    def __init__(self, bytes_max: int, *, partition_bytes_max: int = 1 << 30) -> None:
+        self.node = NodeMembers(bytes_max)
+        self.config = replace(ROOM, group_partition_state_bytes=partition_bytes_max)
+        self.tickets = 0
+        self.now = Moment(0, 0)
+        self.shard = self.begin(0)
+
+    def begin(self, partition: int) -> GroupShard:
+        return GroupShard(
+            config=self.config,
+            assignors={},
+            topics=ImageOfTest(),
+            leader_epoch=1,
+            members_bytes=self.node.begin(partition),
+        )
+
+    def join(self, asked: JoinRequest, group_id: str = "g") -> bool:
+        """Tell if the join is taken; its member waits then."""
+        self.tickets += 1
+        ticket, fresh_id = self.tickets, f"id-{self.tickets}"
+        try:
+            self.shard.join(group_id, asked, ticket=ticket, fresh_id=fresh_id, now=self.now)
+        except GroupMaxSizeReachedError:
+            return False
+        return True
+
+
+def test_a_classic_member_counts_with_all_of_its_protocols() -> None:
+    joins = Joins(1 << 30)
+    assert joins.join(large("a"))
+    one = joins.node.held_bytes
+    assert one == joins.shard.state_bytes == joins.shard.bytes_of("g")
+    assert joins.join(large(*(f"{number:02}" for number in range(32))), "h")
+    assert joins.node.held_bytes - one > 32 * MEMBER_COST_BYTES
+    assert joins.shard.state_bytes == joins.node.held_bytes
+
+
+def test_joins_of_an_address_leave_half_of_the_room_of_the_node_to_others() -> None:
+    joins = Joins(40 * MEMBER_COST_BYTES)
+    taken = sum(joins.join(large("a"), f"g{number}") for number in range(100))
+    assert 1 < taken <= 10
+    assert joins.join(large("a", host="there"), "other")
+    assert joins.node.held_bytes <= 40 * MEMBER_COST_BYTES
+    assert not joins.join(large(*"abcdefgh"), "large")
+
+
+def test_a_partition_takes_no_join_that_is_larger_than_its_room() -> None:
+    joins = Joins(1 << 30, partition_bytes_max=8 * MEMBER_COST_BYTES)
+    assert not joins.join(large(*"abcdefgh"))
+    assert joins.join(large(*"abc"))
+    assert not joins.join(large(*"abc"), "h")
+
+
+def test_the_bytes_of_members_go_with_them_with_their_group_and_with_their_partition() -> None:
+    joins = Joins(1 << 30)
+    assert joins.join(large("a"))
+    assert joins.join(large("a"), "h")
+    joins.shard.classic.cancel("g", 1, joins.now)
+    joins.shard.classic.expire("g", joins.now)
+    assert joins.node.held_bytes == joins.shard.bytes_of("h")
+    joins.shard.classic.restart("h", joins.now)
+    assert joins.node.held_bytes == joins.shard.state_bytes == 0
+    assert joins.join(large("a"))
+    held = joins.node.held_bytes
+    before, joins.shard = joins.shard, joins.begin(0)
+    assert joins.node.held_bytes == 0, "it is loaded anew"
+    before.classic.restart("g", joins.now)
+    assert joins.node.held_bytes == 0, "of what was given back nothing is given back again"
+    assert joins.join(large("a"))
+    assert joins.node.held_bytes == held
+    joins.node.end(0)
+    assert joins.node.held_bytes == 0
+
+
+def test_a_member_that_is_there_may_grow_a_little_where_there_is_no_room_and_no_more() -> None:
+    joins = Joins(1 << 30, partition_bytes_max=2 * MEMBER_COST_BYTES)
+    small = replace(large("range", metadata=b"m"), instance_id="desk")
+    assert joins.join(small)
+    joins.shard.classic.cancel("g", 1, joins.now)
+    grown = replace(large("range", metadata=bytes(GROWTH_BYTES_FREE)), instance_id="desk")
+    assert joins.join(grown)
+    joins.shard.classic.cancel("g", 2, joins.now)
+    larger = replace(large("range", metadata=bytes(3 * GROWTH_BYTES_FREE)), instance_id="desk")
+    assert not joins.join(larger)
+
+
+def test_members_of_the_consumer_protocol_count_in_the_room_of_the_node_too() -> None:
+    joins = Joins(8 * MEMBER_COST_BYTES)
+    topics = frozenset(f"topic-{number:0100}" for number in range(30))
+    asked = replace(joining("a"), topics=topics, host="here")
+    with pytest.raises(GroupMaxSizeReachedError, match=r"group\.members\.max\.bytes"):
+        joins.shard.heartbeat("g", asked, joins.now)
+    decision = joins.shard.heartbeat("g", replace(asked, topics=frozenset({"t"})), joins.now)
+    for record in decision.records:
+        joins.shard.replay(record)
+    assert MEMBER_COST_BYTES < joins.node.held_bytes < 2 * MEMBER_COST_BYTES
+    left = joins.shard.heartbeat("g", Heartbeat("a", LEAVING), joins.now)
+    for record in left.records:
+        joins.shard.replay(record)
+    assert joins.node.held_bytes == 0

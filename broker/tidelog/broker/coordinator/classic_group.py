@@ -39,6 +39,7 @@ from tidelog.broker.coordinator.classic_record import (
 )
 from tidelog.broker.coordinator.classic_subscription import CONSUMER_PROTOCOL_TYPE, topics_of
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.member_bytes import MemberBytes
 from tidelog.core.errors import (
     FencedInstanceIdError,
     IllegalGenerationError,
@@ -99,7 +100,9 @@ class Round:
 class ClassicGroup:
     """State of one group, and its records."""
 
-    def __init__(self, group_id: str, first: Recorded = NEVER) -> None:
+    def __init__(
+        self, group_id: str, first: Recorded = NEVER, members_bytes: MemberBytes | None = None
+    ) -> None:
         """Begin a group without members; `first` has the number before its first generation."""
         self.group_id = group_id
         self.recorded = first
@@ -113,6 +116,9 @@ class ClassicGroup:
         self.rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_KEPT)
         self.counted_bytes = 0
         """Bytes of the group's record, assignments aside, or more."""
+        self.held_bytes = 0
+        """Bytes that its members hold in memory."""
+        self._members_bytes = members_bytes or MemberBytes()
         self._instances: dict[str, str] = {}
         self._waiting: dict[Ticket, str] = {}
         self._have: Counter[str] = Counter()  # members that have a protocol, by its name
@@ -130,8 +136,8 @@ class ClassicGroup:
         One without an assignment has to be made again, see `classic_record`.
         """
         recorded = self.recorded
-        self.members, self.pending, self._instances, self._waiting = {}, {}, {}, {}
-        self.counted_bytes, self._have = 0, Counter()
+        self.forget_members()
+        self.pending, self._instances, self._waiting = {}, {}, {}
         self.round = Round(recorded.leader, recorded.protocol_type)
         for one in recorded.members.values():
             self.add(from_record(one, recorded.protocol, now_ms))
@@ -139,6 +145,12 @@ class ClassicGroup:
             self.state = State.EMPTY
         else:
             self.state = State.STABLE if recorded.is_complete else State.PREPARING
+
+    def forget_members(self) -> None:
+        """Forget all members: they are loaded again, or the group is given up."""
+        for member in self.members.values():
+            self._count(member, -1)
+        self.members, self._have = {}, Counter()
 
     def add(self, member: Member) -> None:
         """Put a member in; the first one leads."""
@@ -187,6 +199,8 @@ class ClassicGroup:
 
     def _count(self, member: Member, sign: int) -> None:
         self.counted_bytes += sign * member.counted_bytes
+        self.held_bytes += sign * member.held_bytes
+        self._members_bytes.change_classic(member.host, sign * member.held_bytes)
         for protocol in member.protocols:
             self._have[protocol.name] += sign
 

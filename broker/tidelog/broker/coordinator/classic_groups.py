@@ -14,6 +14,7 @@ generation. One that is not recorded and has nobody in it is forgotten.
 from __future__ import annotations
 
 from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
+from tidelog.broker.coordinator.classic_member import Member
 from tidelog.broker.coordinator.classic_messages import (
     ClassicLimits,
     ClassicStep,
@@ -26,6 +27,7 @@ from tidelog.broker.coordinator.classic_messages import (
     Ticket,
 )
 from tidelog.broker.coordinator.classic_record import NEVER, Recorded
+from tidelog.broker.coordinator.member_bytes import MemberBytes
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.core.errors import UnknownMemberIdError
 from tidelog.v1.coordinator_records_pb2 import ClassicGroupValue
@@ -34,8 +36,9 @@ from tidelog.v1.coordinator_records_pb2 import ClassicGroupValue
 class ClassicGroups:
     """The groups by their ids."""
 
-    def __init__(self, limits: ClassicLimits) -> None:
+    def __init__(self, limits: ClassicLimits, members_bytes: MemberBytes | None = None) -> None:
         self.by_id: dict[str, LiveClassicGroup] = {}
+        self._members_bytes = members_bytes or MemberBytes()
         self._limits = limits
 
     # Change
@@ -43,23 +46,32 @@ class ClassicGroups:
     def replay(self, group_id: str, value: ClassicGroupValue | None) -> None:
         """Apply a group's record; None: it is deleted, or of the other protocol from here on."""
         if value is None:
-            self.by_id.pop(group_id, None)
+            self.drop(group_id)
             return
         if group_id not in self.by_id:
-            self.by_id[group_id] = LiveClassicGroup(group_id, self._limits)
+            members_bytes = self._members_bytes
+            self.by_id[group_id] = LiveClassicGroup(
+                group_id, self._limits, members_bytes=members_bytes
+            )
         self.by_id[group_id].state.replay(value)
 
     def after_load(self, group_id: str, now: Moment) -> None:
         """Begin a group with its recorded generation: all members have a full session."""
         self.by_id[group_id].requests.after_load(now)
 
-    def has_member(self, group_id: str, request: JoinRequest) -> bool:
-        """True if a join is that of a member that is there, perhaps by another id."""
+    def drop(self, group_id: str) -> None:
+        """Forget a group with all that is in it."""
+        live = self.by_id.pop(group_id, None)
+        if live is not None:
+            live.state.forget_members()
+
+    def member(self, group_id: str, request: JoinRequest) -> Member | None:
+        """Member that is there and joins again, perhaps by another id."""
         live = self.by_id.get(group_id)
-        return live is not None and (
-            request.member_id in live.state.members
-            or live.state.instance(request.instance_id) is not None
-        )
+        if live is None:
+            return None
+        found = live.state.members.get(request.member_id)
+        return found or live.state.instance(request.instance_id)
 
     # Requests
 
@@ -78,7 +90,7 @@ class ClassicGroups:
         if live is None:
             if request.member_id:
                 raise _unknown(group_id, request.member_id)
-            live = LiveClassicGroup(group_id, self._limits, first)
+            live = LiveClassicGroup(group_id, self._limits, first, self._members_bytes)
         try:
             step = live.requests.join(request, ticket, fresh_id, now)
         except MemberIdGivenError:
@@ -146,7 +158,7 @@ class ClassicGroups:
         if live.state.is_recorded:
             live.requests.after_load(now)
         else:
-            del self.by_id[group_id]
+            self.drop(group_id)
         return waiting
 
 

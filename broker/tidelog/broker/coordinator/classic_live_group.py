@@ -13,6 +13,7 @@ from tidelog.broker.coordinator.classic_requests import ClassicRequests
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_states import CLASSIC
+from tidelog.broker.coordinator.member_bytes import MemberBytes
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.core.errors import NonEmptyGroupError
 
@@ -20,8 +21,14 @@ from tidelog.core.errors import NonEmptyGroupError
 class LiveClassicGroup:
     """A group of the classic protocol. A `Membership`."""
 
-    def __init__(self, group_id: str, limits: ClassicLimits, first: Recorded = NEVER) -> None:
-        self.state = ClassicGroup(group_id, first)
+    def __init__(
+        self,
+        group_id: str,
+        limits: ClassicLimits,
+        first: Recorded = NEVER,
+        members_bytes: MemberBytes | None = None,
+    ) -> None:
+        self.state = ClassicGroup(group_id, first, members_bytes)
         self.requests = ClassicRequests(self.state, limits)
 
     @property

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from tidelog.broker.coordinator.classic_messages import JoinRequest, MemberProtocol, Ticket
 from tidelog.broker.coordinator.classic_record import RecordedMember
+from tidelog.broker.coordinator.member_bytes import MEMBER_COST_BYTES
 
 MEMBER_BYTES = 400
 """Bytes of a member's record beside its own texts: its id, above all."""
@@ -37,6 +38,10 @@ class Member:
     """True until it gets its first generation: so far it need not know its id."""
     counted_bytes: int = 0
     """Bytes that it may add to the group's record, its assignment aside."""
+    held_bytes: int = 0
+    """Bytes that it holds in memory, with all of its protocols."""
+    knows_id: bool = True
+    """False for one that gets its id with its first generation: nobody can come back as it."""
 
     def metadata(self, protocol: str) -> bytes:
         """Bytes that it gave for a protocol; empty if it does not have it."""
@@ -49,6 +54,7 @@ class Member:
         self.rebalance_timeout_ms = _rebalance_timeout_ms(request)
         self.protocols = request.protocols
         self.counted_bytes = bytes_of(request, request.protocols)
+        self.held_bytes = held_bytes_of(request, request.protocols)
 
     def renew(self, now_ms: int) -> None:
         """Begin its session again."""
@@ -67,6 +73,13 @@ def bytes_of(one: JoinRequest | RecordedMember, protocols: tuple[MemberProtocol,
     return MEMBER_BYTES + sum(len(name.encode()) for name in names) + longest
 
 
+def held_bytes_of(one: JoinRequest | RecordedMember, protocols: tuple[MemberProtocol, ...]) -> int:
+    """Count the bytes that a member holds in memory: those of all its protocols."""
+    names = (one.instance_id or "", one.client_id, one.host)
+    given = sum(len(protocol.name) + len(protocol.metadata) for protocol in protocols)
+    return MEMBER_COST_BYTES + sum(map(len, names)) + given
+
+
 def new_member(member_id: str, request: JoinRequest) -> Member:
     """Make a member of its first join."""
     return Member(
@@ -78,6 +91,7 @@ def new_member(member_id: str, request: JoinRequest) -> Member:
         _rebalance_timeout_ms(request),
         request.protocols,
         counted_bytes=bytes_of(request, request.protocols),
+        held_bytes=held_bytes_of(request, request.protocols),
     )
 
 
@@ -104,6 +118,7 @@ def from_record(recorded: RecordedMember, protocol: str, now_ms: int) -> Member:
         protocols,
         now_ms + recorded.session_timeout_ms,
         counted_bytes=bytes_of(recorded, protocols),
+        held_bytes=held_bytes_of(recorded, protocols),
     )
 
 

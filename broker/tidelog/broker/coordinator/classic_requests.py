@@ -41,6 +41,9 @@ REASON_CHARACTERS_MAX = 100
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """Time after which a new member that waits for its first generation counts as gone, as in Kafka."""
 
+NEW_MEMBER_RETURN_MS_MAX = 30_000
+"""Time that a new member has to come back when its connection ended before its first generation."""
+
 
 class ClassicRequests:
     """Decisions on one group."""
@@ -87,6 +90,7 @@ class ClassicRequests:
         self, member_id: str, request: JoinRequest, ticket: Ticket, now: Moment, step: ClassicStep
     ) -> None:
         group, member = self.group, new_member(member_id, request)
+        member.knows_id = bool(request.member_id) or request.instance_id is not None
         if not group.members:
             group.round.protocol_type = request.protocol_type
         member.is_new = True
@@ -274,11 +278,18 @@ class ClassicRequests:
     # Without a request
 
     def cancel(self, ticket: Ticket, now: Moment) -> None:
-        """Forget a waiting request whose caller has gone; its member has a session to come back."""
+        """Forget a waiting request whose caller has gone; its member has a session to come back.
+
+        A new one has `NEW_MEMBER_RETURN_MS_MAX` at most, and no time if it does not know its id.
+        """
         member = self.group.waiting(ticket)
-        if member is not None:
-            self.group.unpark(member)
-            member.renew(now.monotonic_ms)
+        if member is None:
+            return
+        self.group.unpark(member)
+        member.renew(now.monotonic_ms)
+        if member.is_new:
+            most_ms = NEW_MEMBER_RETURN_MS_MAX if member.knows_id else 0
+            member.deadline_ms = min(member.deadline_ms, now.monotonic_ms + most_ms)
 
     def after_load(self, now: Moment) -> None:
         """Begin with the recorded generation; see `ClassicRebalances.after_load`."""

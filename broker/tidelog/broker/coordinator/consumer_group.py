@@ -28,6 +28,7 @@ from tidelog.broker.coordinator.consumer_member import (
     to_value,
 )
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.coordinator.member_bytes import MEMBER_COST_BYTES, MemberBytes
 from tidelog.broker.coordinator.offsets import Topics
 from tidelog.broker.coordinator.subscribed_topics import SubscribedTopics
 from tidelog.v1.coordinator_records_pb2 import (
@@ -70,7 +71,7 @@ class GroupState:
 class ConsumerGroup:
     """State of one group, and its next records."""
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, members_bytes: MemberBytes | None = None) -> None:
         self.group_id = group_id
         self.state = GroupState()
         self.members: dict[str, Member] = {}
@@ -80,6 +81,9 @@ class ConsumerGroup:
         self._record_bytes: dict[str | None, int] = {}
         self.state_bytes = 0
         """Bytes of the records of the group and of its members."""
+        self._members_bytes = members_bytes or MemberBytes()
+        self._held: dict[str, tuple[str, int]] = {}
+        """Addresses and bytes in memory of members."""
 
     # Read
 
@@ -243,6 +247,17 @@ class ConsumerGroup:
         if value is not None:
             size = self._record_bytes[member_id] = value.ByteSize()
             self.state_bytes += size
+        if member_id is not None:
+            self._count_held(member_id, value)
+
+    def _count_held(self, member_id: str, value: GroupValue | GroupMemberValue | None) -> None:
+        if member_id in self._held:
+            host, held_bytes = self._held.pop(member_id)
+            self._members_bytes.change(host, -held_bytes)
+        if isinstance(value, GroupMemberValue):
+            held = value.host, MEMBER_COST_BYTES + self._record_bytes[member_id]
+            self._held[member_id] = held
+            self._members_bytes.change(*held)
 
     def _forget(self, member: Member) -> None:
         for partition in member.held:

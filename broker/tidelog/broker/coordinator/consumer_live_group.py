@@ -13,6 +13,7 @@ from tidelog.broker.coordinator.consumer_sessions import ConsumerSessions
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_states import CONSUMER, state_of
+from tidelog.broker.coordinator.member_bytes import MemberBytes
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import TopicPartition, Topics
 from tidelog.core.errors import (
@@ -41,9 +42,10 @@ class LiveGroup:
         assignors: Sequence[str],
         first_version: int,
         first_epoch: int = FIRST_EPOCH,
+        members_bytes: MemberBytes | None = None,
     ) -> None:
         """Begin a group without members; `first_epoch` is that of before its first member."""
-        self.state = ConsumerGroup(group_id)
+        self.state = ConsumerGroup(group_id, members_bytes)
         self.state.state = GroupState(epoch=first_epoch, assignment_epoch=first_epoch)
         self.sessions = ConsumerSessions(
             session_timeout_ms=config.group_consumer_session_timeout_ms,

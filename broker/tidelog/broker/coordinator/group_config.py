@@ -114,6 +114,14 @@ class GroupConfig:
         "partitions are refused. Memory is several times that.",
         key="group.partition.state.bytes",
     )
+    group_members_max_bytes: int = declare(
+        48 * MIB,
+        whole_number(1 << 10, 1 << 40),
+        "Maximum bytes of the members of all groups that a broker coordinates, with each protocol "
+        "of a classic member. An address gets at most half of what others leave; members that "
+        "join and subscriptions that grow are refused beyond it.",
+        key="group.members.max.bytes",
+    )
     groups_max: int = 100_000
     """Maximum groups of one partition of the internal topic; further ones are refused."""
     group_offsets_max: int = 50_000

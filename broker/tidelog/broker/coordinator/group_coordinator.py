@@ -31,6 +31,7 @@ from tidelog.broker.coordinator.group_ports import ControllersView, GroupObserve
 from tidelog.broker.coordinator.group_shard import GroupShard
 from tidelog.broker.coordinator.image_topics import ImageTopics
 from tidelog.broker.coordinator.known_epochs import KnownEpochs
+from tidelog.broker.coordinator.member_bytes import NodeMembers
 from tidelog.broker.coordinator.member_streams import MemberKey, MemberStream, MemberStreams
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offsets import (
@@ -135,6 +136,7 @@ class GroupCoordinator:
             self.streams, committed=self._committed, clock=clock, background=self._background
         )
         self._has_timers = False
+        self._members = NodeMembers(config.group_members_max_bytes)
 
     def start(self) -> None:
         """Begin to follow the leaderships of the internal topic."""
@@ -154,6 +156,7 @@ class GroupCoordinator:
             "groups": len(groups),
             "group_members": sum(one.member_count for one in groups),
             "group_member_streams": len(self.streams),
+            "group_member_bytes": self._members.held_bytes,
             "group_commits": self.commits,
             "group_partition_loads": self.runtime.loads,
             "group_partitions_loading": self.runtime.loading,
@@ -435,6 +438,7 @@ class GroupCoordinator:
             assignors=self._assignors,
             topics=self._topics,
             leader_epoch=leadership.leader_epoch,
+            members_bytes=self._members.begin(leadership.partition),
         )
 
     async def on_loaded(self, hosted: HostedGroups) -> None:
@@ -444,6 +448,7 @@ class GroupCoordinator:
     def on_ended(self, hosted: HostedGroups) -> None:
         """See `RuntimeHooks`: members that wait have to find the next coordinator."""
         self.classic.on_ended(hosted)
+        self._members.end(hosted.partition)
         for stream in self.streams.all():
             if self._partition_of(stream.key.group_id) in (None, hosted.partition):
                 stream.push(NotCoordinatorError("this broker is not the coordinator any more"))

@@ -22,6 +22,7 @@ from typing import TypeVar, cast
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.classic_groups import ClassicGroups
 from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
+from tidelog.broker.coordinator.classic_member import held_bytes_of
 from tidelog.broker.coordinator.classic_messages import ClassicStep, JoinRequest, Ticket
 from tidelog.broker.coordinator.classic_record import Recorded
 from tidelog.broker.coordinator.committer import Committer, Membership
@@ -32,6 +33,7 @@ from tidelog.broker.coordinator.consumer_member import JOINING
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.group_key import check_group_id
+from tidelog.broker.coordinator.member_bytes import GROWTH_BYTES_FREE, MemberBytes
 from tidelog.broker.coordinator.moment import Moment
 from tidelog.broker.coordinator.offset_records import offset_key
 from tidelog.broker.coordinator.offset_retention import Retention
@@ -43,7 +45,7 @@ from tidelog.broker.coordinator.offsets import (
     TopicPartition,
     Topics,
 )
-from tidelog.broker.coordinator.state_bytes import StateBytes, grows, no_room
+from tidelog.broker.coordinator.state_bytes import StateBytes, asked_bytes, grows, no_room
 from tidelog.broker.coordinator.target_assignments import TargetAssignment
 from tidelog.core.errors import (
     GroupIdNotFoundError,
@@ -72,8 +74,11 @@ class GroupShard:
         assignors: Mapping[str, Assignor],
         topics: Topics,
         leader_epoch: int,
+        members_bytes: MemberBytes | None = None,
     ) -> None:
+        """`members_bytes` counts its members in the node's pool."""
         self._config = config
+        self._members_bytes = members_bytes or MemberBytes()
         self._assignors = assignors
         self.topics = topics
         # No other coordinator of a group has had these numbers.
@@ -81,7 +86,7 @@ class GroupShard:
         self.offsets = CommittedOffsets(metadata_bytes_max=config.offset_metadata_max_bytes)
         self.groups: dict[str, LiveGroup] = {}
         """Groups of the consumer protocol."""
-        self.classic = ClassicGroups(config.classic_limits)
+        self.classic = ClassicGroups(config.classic_limits, self._members_bytes)
         self._topics_seen: object = None
         self._begun: LiveGroup | None = None
         """Group of the newest decision to begin one: it is there when its records are replayed."""
@@ -124,24 +129,23 @@ class GroupShard:
     @property
     def state_bytes(self) -> int:
         """Bytes of all that is kept, about as many as in its records."""
-        return self._bytes.total + self.offsets.state_bytes
+        return self._bytes.total + self._members_bytes.classic_total + self.offsets.state_bytes
 
     def bytes_of(self, group_id: str) -> int:
         """Bytes of a group, its committed offsets aside."""
-        return self._bytes.of(group_id)
+        classic = self.classic.by_id.get(group_id)
+        return self._bytes.of(group_id) + (0 if classic is None else classic.state.held_bytes)
 
     def _count_bytes(self, group_id: str) -> None:
-        live, classic = self.groups.get(group_id), self.classic.by_id.get(group_id)
-        of_consumer = 0 if live is None else live.state.state_bytes
-        of_classic = 0 if classic is None else classic.state.counted_bytes
-        self._bytes.note(group_id, of_consumer + of_classic)
+        live = self.groups.get(group_id)
+        self._bytes.note(group_id, 0 if live is None else live.state.state_bytes)
 
     def _replay_group(self, record: CoordinatorRecord) -> None:
         group_id = record.key.group.group_id
         live = self._live(group_id)
         if record.value is not None:
             # A record of one protocol ends the group of the other, which had no members.
-            self.classic.by_id.pop(group_id, None)
+            self.classic.drop(group_id)
         live.state.replay_group(cast("GroupValue | None", record.value))
         if record.value is None and not live.state.members:
             del self.groups[group_id]
@@ -177,6 +181,7 @@ class GroupShard:
             assignors=list(self._assignors),
             first_version=self._first_version,
             first_epoch=max(FIRST_EPOCH, after),
+            members_bytes=self._members_bytes,
         )
 
     # Members
@@ -190,10 +195,10 @@ class GroupShard:
             if request.epoch == JOINING:
                 self._check_room(group_id)
             live = self._new(group_id, after=0 if former is None else former.epoch)
-        if self.state_bytes >= self._config.group_partition_state_bytes and (
-            grows(live.state, request)
-        ):
-            raise no_room(group_id, self.state_bytes)
+        if grows(live.state, request):
+            if self.state_bytes >= self._config.group_partition_state_bytes:
+                raise no_room(group_id, self.state_bytes)
+            self._members_bytes.check_room(group_id, request.host, asked_bytes(request))
         decision = live.heartbeats.decide(request, now)
         if decision.records and group_id not in self.groups:
             # With the session that the decision began, once its records are appended.
@@ -210,21 +215,29 @@ class GroupShard:
         former = self._former(self.groups, group_id)
         if group_id not in self.classic.by_id:
             self._check_room(group_id)
-        if self.state_bytes >= self._config.group_partition_state_bytes and (
-            not self.classic.has_member(group_id, request)
-        ):
-            raise no_room(group_id, self.state_bytes)
+        self._check_join(group_id, request)
         first = Recorded(generation=0 if former is None else former.epoch)
         step = self.classic.join(
             group_id, request, ticket=ticket, fresh_id=fresh_id, now=now, first=first
         )
-        self._count_bytes(group_id)
         if former is not None:
             # A generation of nobody: what follows has a higher number than the epochs before.
             live = self.classic.by_id[group_id].state
             record = live.record(replace(live.recorded, since_ms=now.wall_ms))
             step.records[:0] = [*former.delete(), record]
         return step
+
+    def _check_join(self, group_id: str, request: JoinRequest) -> None:
+        """Refuse a newcomer, or a member that grows, for which there is no room."""
+        member = self.classic.member(group_id, request)
+        growth = held_bytes_of(request, request.protocols)
+        if member is not None:
+            growth -= member.held_bytes
+            if growth <= GROWTH_BYTES_FREE:
+                return
+        if self.state_bytes + growth > self._config.group_partition_state_bytes:
+            raise no_room(group_id, self.state_bytes)
+        self._members_bytes.check_room(group_id, request.host, growth)
 
     def _former(self, groups: Mapping[str, Former], group_id: str) -> Former | None:
         """Find the group of the other protocol that becomes one of this, since it is empty.

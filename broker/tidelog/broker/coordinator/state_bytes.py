@@ -11,6 +11,7 @@ from __future__ import annotations
 from tidelog.broker.coordinator.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.consumer_heartbeats import Heartbeat
 from tidelog.broker.coordinator.consumer_member import JOINING
+from tidelog.broker.coordinator.member_bytes import MEMBER_COST_BYTES
 from tidelog.core.errors import GroupMaxSizeReachedError
 
 
@@ -41,6 +42,11 @@ def grows(group: ConsumerGroup, request: Heartbeat) -> bool:
         return request.epoch == JOINING
     asked = (request.topics, request.pattern or "")
     return request.topics is not None and asked != (member.topics, member.pattern)
+
+
+def asked_bytes(request: Heartbeat) -> int:
+    """Bytes of what a member subscribes to, and of the member itself."""
+    return MEMBER_COST_BYTES + sum(map(len, request.topics or ())) + len(request.pattern or "")
 
 
 def no_room(group_id: str, size: int) -> GroupMaxSizeReachedError:

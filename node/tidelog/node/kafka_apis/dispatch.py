@@ -98,7 +98,6 @@ class _Dispatch:
             return unsupported_version(self._served.values()).encode(0)
         message = _decode(request)
         if row.is_abandoned:
-            request.release()
             response = await row.handler(message, ApiCall(call, version))
             if response is None:
                 return None
