@@ -37,7 +37,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("register"), _BROKERS, st.integers(1, 3)),
     st.tuples(st.just("beat"), _BROKERS, st.booleans()),
     st.tuples(st.just("beat"), _BROKERS, st.just(False)),
-    st.tuples(st.just("pass"), st.sampled_from([1, 700, 1_500, 3_000]), st.none()),
+    st.tuples(st.just("pass"), st.sampled_from([1, 2_000, 4_500, 9_000]), st.none()),
     st.tuples(st.just("create"), _TOPICS, st.integers(1, 3)),
     st.tuples(st.just("delete"), _TOPICS, st.none()),
     st.tuples(st.just("grow"), _TOPICS, st.integers(1, 4)),
@@ -46,7 +46,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("again"), st.none(), st.none()),
     st.tuples(st.just("allocate"), _BROKERS, st.none()),
     st.tuples(st.just("activate"), st.none(), st.none()),
-    st.tuples(st.just("hold"), st.sampled_from([0, 2_000]), st.none()),
+    st.tuples(st.just("hold"), st.sampled_from([0, 6_000]), st.none()),
     st.tuples(st.just("settle"), st.none(), st.none()),
 )
 _ROOMS = st.sampled_from([1, 2, 100])

@@ -37,6 +37,7 @@ class Stage:
         self.gate.set()
         self.dialled: list[str] = []
         self.fenced: list[tuple[int, int]] = []
+        self.answered: list[tuple[int, int]] = []
         self.in_flight = self.most_in_flight = 0
         self.image = MetadataImage(
             brokers={one: self._broker(one, epoch=7) for one in range(1, brokers + 1)}
@@ -45,6 +46,7 @@ class Stage:
             image=lambda: self.image,
             dial=self._dial,
             fence=self._fence,
+            answered=lambda broker_id, epoch: self.answered.append((broker_id, epoch)),
             clock=self.clock,
             config=ControllerConfig(cluster_id="tide", **limits),
         )

@@ -69,7 +69,7 @@ def test_a_start_of_a_cluster_is_told(world: World, reported: list[Event]) -> No
 def test_a_silent_leader(world: World, reported: list[Event], replicas: list[int]) -> None:
     first, second, third = replicas
     world.pass_session_but(second, third)
-    cause = "silent for 3000 ms"
+    cause = "silent for 9000 ms"
     assert of(reported, Kind.FENCING) == [("unfenced", "fenced", cause)]
     full = f"broker {first} fenced: {cause}"
     assert of(reported, Kind.LEADER) == [(f"{first}", f"{second}", full)]

@@ -36,7 +36,7 @@ def test_defaults_fill_what_is_not_given() -> None:
     assert (config.node_id, config.data_dir, config.http_port) == (2, "/data/node-2", None)
     assert config.is_broker
     assert config.is_controller
-    assert config.controller.session_timeout_ms == 3000
+    assert config.controller.session_timeout_ms == 9000
     assert config.controller.cluster_id == "abc"
 
 

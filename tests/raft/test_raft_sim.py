@@ -19,6 +19,7 @@ from tests.seed_tests import (
 )
 
 from tidelog.cli.sim import sim
+from tidelog.raft import snapshots
 from tidelog.simulation.raft.coverage import COVERAGE
 from tidelog.simulation.raft.seed_run import run_seed
 from tidelog.simulation.raft.short_moments import waits_for_moments
@@ -83,6 +84,15 @@ def test_every_invariant_holds_with_the_second_engine(pysyncobj_seed: int) -> No
 
 def test_a_seed_that_once_failed_stays_fixed(kept_seed: int) -> None:
     assert_seed_is_clean(kept_seed)
+
+
+@pytest.mark.parametrize("seed", [0, 8])
+def test_a_state_too_large_for_a_snapshot_leaves_no_voter_behind(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was away gets the log, which keeps all that no snapshot replaces."""
+    monkeypatch.setattr(snapshots, "SNAPSHOT_BYTES_MAX", 1_500)
+    assert_seed_is_clean(seed)
 
 
 @pytest.mark.turns(4)

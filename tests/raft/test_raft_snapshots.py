@@ -23,7 +23,7 @@ from tidelog.raft.snapshot_file import (
     parse_name,
     read_snapshot,
 )
-from tidelog.raft.snapshots import SnapshotStore
+from tidelog.raft.snapshots import SnapshotStore, SnapshotTooLargeError
 from tidelog.raft.wal_frames import SLICE_BYTES, Record, encode_frame, encode_record
 from tidelog.simulation.engine.disk import SimDisk
 
@@ -227,6 +227,13 @@ async def test_only_a_newer_snapshot_of_a_bearable_size_is_received(
     assert receive(store) == 0
     assert store.receive(NEW, total_bytes=-1, offset=0, data=b"") == 0
     assert not store.has_received
+    with pytest.raises(SnapshotTooLargeError, match="delete topics"):
+        await store.write(NEW, iter(NEW_RECORDS))
+    assert (store.latest, store.records()) == (OLD, OLD_RECORDS)
+    monkeypatch.setattr(snapshots, "SNAPSHOT_BYTES_MAX", len(NEW_FILE))
+    assert receive(store) == len(NEW_FILE)
+    await store.write(NEW, iter(NEW_RECORDS))
+    assert store.latest == NEW
 
 
 async def test_more_than_was_announced_is_not_collected() -> None:

@@ -10,6 +10,7 @@ from tests.raft.one_voter import append, piece, snapshot_content
 from tests.raft.raft_node import CONFIG, DIRECTORY, SYNC_S, Commands, Node, Run
 
 from tidelog.core.errors import StorageError
+from tidelog.raft import snapshots
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import file_name
@@ -132,6 +133,34 @@ def test_a_full_disk_costs_a_snapshot_nothing_but_time(node: Node, run: Run) -> 
         node.disk.capacity_bytes = None
         await asyncio.sleep(RETRY_S)
         await propose(node, 1)
+        await until_snapshot(node)
+        assert storage_of(node).wal.base_index > 0
+
+    run(main())
+
+
+def test_a_state_too_large_for_a_snapshot_stays_in_the_log_until_it_fits(
+    node: Node, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        await node.lead()
+        monkeypatch.setattr(snapshots, "SNAPSHOT_BYTES_MAX", 2_000)
+        await propose(node, 24)
+        await asyncio.sleep(1)
+        assert storage_of(node).snapshots.latest is None
+        assert node.disk.list(DIRECTORY) == [
+            one for one in node.disk.list(DIRECTORY) if ".checkpoint" not in one
+        ]
+        tried = node.machine.happened.count("records")
+        assert tried == 1
+        await asyncio.sleep(RETRY_S)
+        await propose(node, 1)
+        assert node.machine.happened.count("records") == tried  # not before it has grown
+        assert node.fatal == []
+        assert node.log.is_leader
+
+        monkeypatch.setattr(snapshots, "SNAPSHOT_BYTES_MAX", 1 << 30)
+        await propose(node, 24)
         await until_snapshot(node)
         assert storage_of(node).wal.base_index > 0
 

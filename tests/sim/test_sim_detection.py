@@ -25,7 +25,7 @@ from tidelog.v1.methods import PREPARE_STOP
 pytestmark = pytest.mark.sim
 
 TOPIC = "t"
-SESSION_S = 3.0
+SESSION_S = 9.0
 WAIT_S = 60.0
 
 

@@ -42,7 +42,7 @@ def test_every_node_tells_the_same_of_a_leader_that_fell_silent() -> None:
         (led,) = await events_of(s, "leader")
         alive = tuple(one for one in s.cluster.node_ids if one != first)
         assert (led.before, led.after, led.nodes) == (f"{first}", f"{second}", alive)
-        assert led.cause == f"broker {first} fenced: silent for 3000 ms"
+        assert led.cause == f"broker {first} fenced: silent for 9000 ms"
         page = await s.ports["transport"].call(
             s.cluster.address(second),
             LIST_EVENTS,

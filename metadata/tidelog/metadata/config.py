@@ -12,13 +12,14 @@ from tidelog.core.config_types import DAY_MS, boolean, whole_number
 
 @dataclass(frozen=True, slots=True)
 class ControllerConfig:
-    """Defaults are Kafka's where Kafka has the setting, but for the shorter session."""
+    """Defaults are Kafka's where Kafka has the setting."""
 
     cluster_id: str = ""
     session_timeout_ms: int = declare(
-        3_000,
+        9_000,
         whole_number(100, DAY_MS),
-        "A broker without a heartbeat for this long is fenced.",
+        "A broker without a heartbeat for this long is fenced; one whose process answers a dial of "
+        "the controller by then is slow, and has as long again.",
         key="broker.session.timeout.ms",
     )
     num_partitions: int = declare(1, whole_number(1, 10_000), "Partitions of a topic by default.")

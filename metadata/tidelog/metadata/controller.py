@@ -62,6 +62,21 @@ class Controller:
         if image.has_live(broker_id, broker_epoch):
             self._sessions.touch(broker_id, now_ms)
 
+    def find_doubtful(self, image: MetadataImage, now_ms: int) -> list[int]:
+        """Brokers to dial, since their session is about to end; each once in a silence."""
+        return [] if self._is_held(now_ms) else self._sessions.find_doubtful(image, now_ms)
+
+    def note_answered(
+        self, broker_id: int, broker_epoch: int, image: MetadataImage, now_ms: int
+    ) -> None:
+        """Note that this incarnation of a broker answered a dial; see `Sessions`."""
+        if image.has_live(broker_id, broker_epoch):
+            self._sessions.note_answered(broker_id, now_ms)
+
+    def forgive(self, stood_still_ms: int, now_ms: int) -> None:
+        """See `Sessions.forgive`."""
+        self._sessions.forgive(stood_still_ms, now_ms)
+
     def has_expired_sessions(self, image: MetadataImage, now_ms: int) -> bool:
         """True when `ExpireSessions` has something to do."""
         return not self._is_held(now_ms) and bool(self._sessions.find_expired(image, now_ms))

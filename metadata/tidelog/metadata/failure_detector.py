@@ -17,13 +17,15 @@ from tidelog.core.errors import InvariantError, NotControllerError, ThrottlingQu
 from tidelog.core.logs import get_logger
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.reachability import Damping, live_incarnation, verdict_on
+from tidelog.metadata.reachability import Damping, Verdict, live_incarnation, verdict_on
 from tidelog.net.transport import Dialled
 
 Dial = Callable[[str, int], Awaitable[Dialled]]
 """Address and time-out, milliseconds. Never raises."""
 Fence = Callable[[int, int, str], Awaitable[None]]
 """Broker id, broker epoch, cause. Returns once it has committed; errors: a `TidelogError`."""
+Answered = Callable[[int, int], None]
+"""Broker id, broker epoch: the process of this incarnation answered a dial."""
 
 _log = get_logger(__name__)
 
@@ -44,12 +46,14 @@ class FailureDetector:
         image: Callable[[], MetadataImage],
         dial: Dial,
         fence: Fence,
+        answered: Answered,
         clock: Clock,
         config: ControllerConfig,
     ) -> None:
         self._image = image
         self._dial = dial
         self._fence = fence
+        self._answered = answered
         self._clock = clock
         self._config = config
         self._damping = Damping(
@@ -80,7 +84,10 @@ class FailureDetector:
         return live_incarnation(self._image(), broker_id, broker_epoch) is None
 
     def doubt(self, broker_id: int) -> None:
-        """Dial the registered incarnation, unless it is dialled: another one wants its place."""
+        """Dial the registered incarnation, unless it is dialled.
+
+        Another one wants its place, or its session is about to end.
+        """
         broker = self._image().brokers.get(broker_id)
         if broker is not None and not broker.is_fenced and broker_id not in self._probes:
             self._begin(broker_id, broker.broker_epoch)
@@ -127,6 +134,8 @@ class FailureDetector:
         verdict = verdict_on(broker, dialled)
         is_fenced = False
         try:
+            if verdict is Verdict.ALIVE:
+                self._answered(broker_id, broker_epoch)
             if verdict.is_dead:
                 await self._fence(broker_id, broker_epoch, verdict.value)
                 is_fenced = live_incarnation(self._image(), broker_id, broker_epoch) is None

@@ -55,6 +55,9 @@ from tidelog.v1.controller_pb2 import (
 )
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
+STOOD_STILL_MS_MIN = 100
+"""Delay of the check of sessions from which on this process counts as one that stood still."""
+
 _log = get_logger(__name__)
 
 
@@ -142,7 +145,12 @@ class QuorumController:
         self._unfinished: deque[_Waiting] = deque()
         """Plans under way, and those that found no room in the last batch, in their order."""
         self._detector = FailureDetector(
-            image=lambda: self.image, dial=dial, fence=self._fence_dead, clock=clock, config=config
+            image=lambda: self.image,
+            dial=dial,
+            fence=self._fence_dead,
+            answered=self._note_answered,
+            clock=clock,
+            config=config,
         )
         self._background = Background(on_fatal)
         self.unclean_leader_elections = 0
@@ -381,7 +389,11 @@ class QuorumController:
 
     async def _expire_sessions_forever(self) -> None:
         while True:
-            await asyncio.sleep(self._config.session_check_interval_ms / 1000)
+            await self._sleep_until_check()
+            if self.is_active:
+                now_ms = self._clock.monotonic_ms()
+                for broker_id in self._controller.find_doubtful(self.image, now_ms):
+                    self._detector.doubt(broker_id)
             try:
                 while (command := self._next_check()) is not None:
                     reply = await self._queue_up(command)
@@ -392,6 +404,21 @@ class QuorumController:
                 raise
             except Exception:  # noqa: BLE001  # the task's top: sessions go on
                 _log.exception("silent brokers were not fenced")
+
+    async def _sleep_until_check(self) -> None:
+        """Sleep for the interval; a loop that stood still heard of nobody meanwhile."""
+        loop = asyncio.get_running_loop()
+        interval_s = self._config.session_check_interval_ms / 1000
+        due_s = loop.time() + interval_s
+        await asyncio.sleep(interval_s)
+        late_ms = int((loop.time() - due_s) * 1000)
+        if late_ms >= STOOD_STILL_MS_MIN:
+            self._controller.forgive(late_ms, self._clock.monotonic_ms())
+            _log.warning("this controller stood still, sessions go on", milliseconds=late_ms)
+
+    def _note_answered(self, broker_id: int, broker_epoch: int) -> None:
+        now_ms = self._clock.monotonic_ms()
+        self._controller.note_answered(broker_id, broker_epoch, self.image, now_ms)
 
     def _next_check(self) -> ExpireSessions | SettlePartitions | None:
         """The next thing to decide on unasked; fencing goes before what it leaves to do."""

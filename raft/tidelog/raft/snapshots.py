@@ -27,8 +27,12 @@ from tidelog.raft.wal_frames import SECTOR_BYTES, DamagedFileError, is_whole_sec
 logger = get_logger(__name__)
 
 SNAPSHOT_BYTES_MAX = 1 << 30
-"""Maximum size of a snapshot that `receive` accepts."""
+"""Maximum size of a snapshot: none larger is written, since `receive` accepts no larger one."""
 _OWN, _RECEIVED = ".tmp", ".part"
+
+
+class SnapshotTooLargeError(StorageError):
+    """A snapshot would be larger than a follower accepts: the log keeps what it would replace."""
 
 
 class SnapshotStore:
@@ -113,12 +117,18 @@ class SnapshotStore:
         """Write a snapshot to stable storage, as the newest unless a newer one was received.
 
         Yields to other tasks every `SLICE_BYTES`; one call at a time. Raises `StorageError`, for
-        example without disk space; the newest is unchanged then.
+        example without disk space, and `SnapshotTooLargeError` above `SNAPSHOT_BYTES_MAX`; the
+        newest is unchanged then.
         """
         file = self._new_file(snapshot, _OWN)
         try:
             position = 0
             for piece in encode_snapshot(snapshot, records, cluster_id=self._cluster_id):
+                if position + len(piece) > SNAPSHOT_BYTES_MAX:
+                    raise SnapshotTooLargeError(
+                        f"the metadata takes more than {SNAPSHOT_BYTES_MAX} bytes, the maximum of "
+                        "a snapshot: delete topics, or configs that are set on them"
+                    )
                 file.write_at(position, piece)
                 position += len(piece)
                 await asyncio.sleep(0)
@@ -141,7 +151,7 @@ class SnapshotStore:
             return 0  # the log already relies on the received one
         if incoming is None or incoming.snapshot != snapshot or incoming.size_bytes != total_bytes:
             is_newer = self.latest is None or snapshot.index > self.latest.index
-            if offset != 0 or not is_newer or not 0 < total_bytes <= SNAPSHOT_BYTES_MAX:
+            if offset != 0 or not is_newer or not _is_acceptable(total_bytes):
                 return 0
             self._drop_incoming()
             incoming = None
@@ -232,8 +242,18 @@ class SnapshotStore:
         return refusal(self._file.path if self._file else self._directory, error)
 
 
+def _is_acceptable(total_bytes: int) -> bool:
+    if total_bytes > SNAPSHOT_BYTES_MAX:
+        logger.error(
+            "the leader's snapshot is larger than a voter accepts, this one stays behind",
+            size_bytes=total_bytes,
+            bytes_max=SNAPSHOT_BYTES_MAX,
+        )
+    return 0 < total_bytes <= SNAPSHOT_BYTES_MAX
+
+
 class _Incoming:
-    """Pieces of a snapshot being received, checked and stored as they arrive."""
+    """Pieces of a snapshot being received: checked as they arrive, and held by the file alone."""
 
     def __init__(
         self, snapshot: SnapshotId, size_bytes: int, file: File, *, cluster_id: str
@@ -241,15 +261,14 @@ class _Incoming:
         self.snapshot = snapshot
         self.size_bytes = size_bytes
         self.file = file
-        self._data = bytearray()
-        self._reader = SnapshotReader(
-            lambda at, length: bytes(self._data[at : at + length]), cluster_id=cluster_id
-        )
+        self._received_bytes = 0
+        """Invariant: the file's first bytes, of which `_reader` has checked all whole frames."""
+        self._reader = SnapshotReader(file.read_at, cluster_id=cluster_id)
 
     @property
     def is_whole(self) -> bool:
         """True when the snapshot is complete and verified."""
-        return len(self._data) == self.size_bytes
+        return self._received_bytes == self.size_bytes
 
     def take(self, offset: int, data: bytes) -> int:
         """Store a piece; return the next offset. Raises `DamagedFileError`, also for a wrong id.
@@ -257,14 +276,14 @@ class _Incoming:
         It is written to the file at once, so that missing disk space shows before anything relies
         on it.
         """
-        if offset != len(self._data) or self.is_whole:
-            return len(self._data)
+        if offset != self._received_bytes or self.is_whole:
+            return self._received_bytes
         if len(data) > self.size_bytes - offset:
             raise self._reader.damage_error("it is longer than announced")
         self.file.write_at(offset, data)
-        self._data += data
-        while frame := self._reader.next_frame(len(self._data)):
+        self._received_bytes += len(data)
+        while frame := self._reader.next_frame(self._received_bytes):
             self._reader.check(frame)
         if self.is_whole:
             self._reader.check_end(self.size_bytes, self.snapshot)
-        return len(self._data)
+        return self._received_bytes

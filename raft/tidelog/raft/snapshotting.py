@@ -3,7 +3,8 @@
 Owns the task that writes it. The state is frozen at the start and written in slices, between which
 the node keeps running; the write-ahead log is compacted only when the snapshot is on stable
 storage. A full disk only delays it: the log continues in its preallocated space, and the next
-attempt comes later. Any other storage error is final.
+attempt comes later. So does a state that is too large for a snapshot: the log keeps all of it, and
+the next attempt comes when it has grown by another interval. Any other storage error is final.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tidelog.core.logs import get_logger
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.replicated_log import StateMachine
+from tidelog.raft.snapshots import SnapshotTooLargeError
 from tidelog.raft.storage import Storage
 
 logger = get_logger(__name__)
@@ -70,7 +72,8 @@ class Snapshotting:
     async def finish_if_written(self) -> None:
         """Compact the log once the snapshot is on stable storage.
 
-        Do not call it during a sync. Raises `StorageError`, except for a lack of disk space.
+        Do not call it during a sync. Raises `StorageError`, except for a lack of disk space, and
+        for a state that is too large.
         """
         if self._task is None or not self._task.done():
             return
@@ -80,6 +83,9 @@ class Snapshotting:
                 return
         except DiskFullError as error:
             logger.warning("no disk space for a metadata snapshot: free some", error=str(error))
+        except SnapshotTooLargeError as error:
+            logger.warning("no metadata snapshot, the log keeps growing", error=str(error))
+            self._begun_bytes = self._storage.wal.size_bytes
         else:
             self._begun_bytes = self._storage.wal.size_bytes
             self._not_before_s = float("-inf")

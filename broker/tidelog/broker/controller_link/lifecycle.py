@@ -33,6 +33,8 @@ REGISTER_TIMEOUT_MS = 3000
 REGISTER_BACKOFF_MS = 200
 # Faster heartbeats until the broker is unfenced: a start does not wait for the interval.
 STARTING_INTERVAL_MS = 50
+LATE_MS_MIN = 1000
+"""Delay of a heartbeat that is logged."""
 CONTROLLED_SHUTDOWN_TIMEOUT_MS = 5000
 CONTROLLED_SHUTDOWN_POLL_MS = 50
 # Errors that require a new registration.
@@ -194,7 +196,17 @@ class Lifecycle:
                 self._answered_ms = sent_ms
                 self._answered_offset = response.metadata_offset
                 self._note(response)
-            await asyncio.sleep(self._interval_ms() / 1000)
+            await self._sleep_until_due()
+
+    async def _sleep_until_due(self) -> None:
+        """Sleep for the interval; a heartbeat that had to wait in this process is logged."""
+        interval_s = self._interval_ms() / 1000
+        clock = self._controllers.clock
+        due_s = clock.monotonic_s() + interval_s
+        await asyncio.sleep(interval_s)
+        late_ms = int((clock.monotonic_s() - due_s) * 1000)
+        if late_ms >= LATE_MS_MIN:
+            log.warning("heartbeat late: this process was busy or had no CPU", milliseconds=late_ms)
 
     def _note_refusal(self, what: str, error: Error) -> None:
         code = code_name(error.code)
