@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from tidelog.history.history import History, Outcome, Parts, Poll, Send
+from tidelog.history.history import Deletion, History, Keeping, Outcome, Parts, Poll, Send
 
 TOPICS = ("kept", "lossy", "again")
 
@@ -216,6 +216,59 @@ class _Spoiler:
                 self.change_records(index, [r for r in poll.records if r[0] < gone])
         return True
 
+    def delete(self) -> bool:
+        """A deletion was acknowledged whose records the final polls show."""
+        at = self.pick_poll(least=1, is_final=True)
+        if at is None:
+            return False
+        shown = self.history.polls[at]
+        self.history.deletions.append(
+            Deletion(
+                process="admin",
+                number=10**6,
+                topic=shown.topic,
+                incarnation=shown.incarnation,
+                partition=shown.partition,
+                before=shown.records[0][0] + 1,
+                invoked_s=0.0,
+                outcome="ok",
+                ended_s=shown.invoked_s - 0.1,
+                offset=shown.records[0][0] + 1,
+            )
+        )
+        return True
+
+    def resurrect(self) -> bool:
+        """A tombstone that nobody is shown follows the last record of its key."""
+        at = self.pick_poll(least=1, is_final=True)
+        if at is None or not self.history.polls[at].parts:
+            return False
+        self.history.keeping["kept"] = Keeping(is_compacted=True)
+        shown = self.history.polls[at]
+        end = shown.position + 10**6
+        tombstone = a_send(shown, parts=replace(shown.parts[0], is_null=True), offset=end)
+        self.history.sends.append(tombstone)
+        passing = replace(
+            shown,
+            process="passing",
+            number=10**6,
+            invoked_s=tombstone.invoked_s + 0.2,
+            ended_s=tombstone.invoked_s + 0.3,
+            position=end,
+            records=(),
+            parts=(),
+            is_final=False,
+            end=end + 1,
+        )
+        self.history.polls = [
+            replace(one, invoked_s=one.invoked_s + 100, ended_s=one.ended_s + 100)
+            if one.is_final
+            else one
+            for one in self.history.polls
+        ]
+        self.history.polls.append(passing)
+        return True
+
     def contradict(self) -> bool:
         at, other = self.pick_poll(least=1), self.pick_send()
         if at is None or other is None:
@@ -337,6 +390,25 @@ class _Spoiler:
         return False
 
 
+def a_send(like: Poll, *, parts: Parts, offset: int) -> Send:
+    """An acknowledged send to the partition of a poll, made just before."""
+    return Send(
+        process="late",
+        number=10**6,
+        topic=like.topic,
+        incarnation=like.incarnation,
+        partition=like.partition,
+        value=b"tombstone",
+        acks=-1,
+        is_idempotent=True,
+        invoked_s=like.invoked_s - 1.0,
+        ended_s=like.invoked_s - 0.9,
+        outcome="ok",
+        offset=offset,
+        parts=parts,
+    )
+
+
 def parts_of(value: bytes) -> Parts:
     """Parts of the record of a value."""
     return Parts(key=value[:3], headers=((value.decode(), value),), timestamp_ms=len(value))
@@ -354,6 +426,8 @@ _SPOILERS = {
     "lost-write": _Spoiler.lose,
     "unseen": _Spoiler.end_early,
     "vanished": _Spoiler.vanish,
+    "undeleted": _Spoiler.delete,
+    "resurrected": _Spoiler.resurrect,
     "inconsistent-offsets": _Spoiler.contradict,
     "duplicate": _Spoiler.store_twice,
     "G1a": _Spoiler.refuse,

@@ -12,6 +12,7 @@ from tidelog.history.history import (
     Assignment,
     Commit,
     Committed,
+    Deletion,
     History,
     Parts,
     Poll,
@@ -63,7 +64,7 @@ def test_every_field_is_described() -> None:
     both = named("**Both calls.**")
     assert both | named("**send**") == {field.name for field in fields(Send)}
     assert both | named("**poll**") == {field.name for field in fields(Poll)}
-    for kind in (Assignment, Commit, Committed, Transaction):
+    for kind in (Assignment, Commit, Committed, Deletion, Transaction):
         described = named(f"**{kind.__name__.lower()}**")
         assert described == {field.name for field in fields(kind)}
     parts = TEXT.partition("**Parts of a record**")[2].partition("\n\n")[0]

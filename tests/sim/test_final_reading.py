@@ -18,7 +18,9 @@ from tidelog.simulation.engine.trace import Trace
 
 pytestmark = pytest.mark.sim
 SECONDS_A_POLL = 0.25
-PLAN = SimpleNamespace(plan=SimpleNamespace(name="t", partitions=1), number=0)
+PLAN = SimpleNamespace(
+    plan=SimpleNamespace(name="t", partitions=1, keeping=None, is_compacted=False), number=0
+)
 
 
 class SlowConsumer:

@@ -38,6 +38,19 @@ class Parts(Struct, frozen=True, gc=False, omit_defaults=True):
     """The record's value is null; the value in the call is its name in the history."""
 
 
+class Keeping(Struct, frozen=True, gc=False, omit_defaults=True):
+    """Rules by which a topic's records may go, as it had them for all of its life."""
+
+    is_compacted: bool = False
+    """A record may go when a later one has its key, and a tombstone at any time."""
+    retention_ms: Whole | None = None
+    """A record may go when its timestamp is older than that; None: not by its age."""
+    retention_bytes: Whole | None = None
+    """A record may go when so many bytes lie above it; None: not by size."""
+    skew_ms: Whole = 0
+    """Time by which a broker's clock may be ahead of the history's wall clock."""
+
+
 # Structs are what their JSON says: msgspec checks each field, in a fifth of the time Python takes.
 # gc=False: a call refers to no object that could refer to it. Not frozen: an `End` ends a send or
 # a commit.
@@ -176,6 +189,26 @@ class Assignment(Struct, tag="assignment", gc=False, omit_defaults=True):
     change: Change
 
 
+class Deletion(Struct, tag="deletion", gc=False, omit_defaults=True):
+    """A wish to delete the records of a partition below an offset (Kafka's DeleteRecords)."""
+
+    process: str
+    number: Whole
+    topic: str
+    incarnation: Whole
+    partition: Whole
+    before: Whole
+    """Offset of the first record that is to stay."""
+    invoked_s: float
+    outcome: Outcome
+    ended_s: float | None = None
+    """None if it never ended."""
+    offset: Whole | None = None
+    """The acknowledged log start offset: what lies below it is not served any more."""
+    reason: str = ""
+    """Why it failed, or why nobody knows."""
+
+
 class Transaction(Struct, tag="transaction", gc=False, omit_defaults=True):
     """A transaction of a producer, from its begin to its commit or abort."""
 
@@ -197,7 +230,7 @@ class Transaction(Struct, tag="transaction", gc=False, omit_defaults=True):
 
 GroupCall: TypeAlias = Commit | Committed | Assignment
 """A call about a group that is no poll."""
-Call: TypeAlias = Send | Poll | GroupCall | Transaction
+Call: TypeAlias = Send | Poll | GroupCall | Transaction | Deletion
 
 
 def began_s(call: Call) -> float:
@@ -207,7 +240,7 @@ def began_s(call: Call) -> float:
 
 @dataclass(slots=True)
 class History:
-    """Calls of clients. Only unclean elections may delete records of any topic."""
+    """Calls of clients. Records go by unclean elections, by a topic's keeping, and by deletions."""
 
     sends: list[Send] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
@@ -223,6 +256,12 @@ class History:
     The group's session, where only its coordinator sees connections break (docs/GROUPS.md).
     """
 
+    deletions: list[Deletion] = field(default_factory=list)
+    keeping: dict[str, Keeping] = field(default_factory=dict)
+    """By topic: rules by which its records may go; without an entry only deletions take some."""
+    wall_s: float = 0.0
+    """Seconds since the Unix epoch when the history's clock is 0; only `keeping` needs it."""
+
     def add(self, call: Call) -> None:
         """Add a call of any kind; one that begins and ends in two steps, when it has ended."""
         match call:
@@ -236,5 +275,7 @@ class History:
                 self.committed.append(call)
             case Assignment():
                 self.assignments.append(call)
+            case Deletion():
+                self.deletions.append(call)
             case Transaction():
                 self.transactions.append(call)

@@ -6,14 +6,15 @@ had begun and not ended is unknown. `docs/HISTORY.md` describes the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from tidelog.history.history import Call, History, Transaction
+from tidelog.history.history import Call, History, Keeping, Transaction
 from tidelog.history.history_lines import (
+    NO_KEEPING,
     Begun,
     HistoryFormatError,
     commit_begun_line,
@@ -38,9 +39,16 @@ def read_history(path: Path) -> History:
 class HistoryWriter:
     """Writes calls as they are made. `close` it; errors of all: `OSError`."""
 
-    def __init__(self, path: Path, *, lossy_topics: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        lossy_topics: Iterable[str] = (),
+        keeping: Mapping[str, Keeping] = NO_KEEPING,
+        wall_s: float = 0.0,
+    ) -> None:
         self._file = path.open("w", encoding="utf-8", buffering=1)
-        self._write(header_line(lossy_topics))
+        self._write(header_line(lossy_topics, keeping=keeping, wall_s=wall_s))
 
     def begin(self, call: Begun) -> None:
         """It was given to its client: `unknown`, no `ended_s`, a `number` of its own."""

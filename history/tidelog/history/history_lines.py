@@ -21,7 +21,9 @@ from tidelog.history.history import (
     Call,
     Commit,
     Committed,
+    Deletion,
     History,
+    Keeping,
     Outcome,
     Poll,
     Send,
@@ -32,6 +34,7 @@ from tidelog.history.history import (
 VERSION = 1
 Seconds = Annotated[float, Meta(ge=0)]
 NO_OVERLAPS: Mapping[str, float] = {}
+NO_KEEPING: Mapping[str, Keeping] = {}
 T = TypeVar("T")
 
 
@@ -43,9 +46,11 @@ class _Header(Struct, omit_defaults=True):
     version: Whole
     lossy_topics: list[str]
     overlaps_s: dict[str, Seconds] = {}
+    keeping: dict[str, Keeping] = {}
+    wall_s: Seconds = 0.0
 
 
-Begun: TypeAlias = Send | Commit | Transaction
+Begun: TypeAlias = Send | Commit | Transaction | Deletion
 """Calls that may be written before they have ended."""
 
 
@@ -77,18 +82,31 @@ _ENCODER = msgspec.json.Encoder()
 
 def to_lines(history: History) -> Iterator[str]:
     """The history as JSON lines, without line ends."""
-    yield header_line(history.lossy_topics, history.overlaps_s)
+    yield header_line(
+        history.lossy_topics,
+        history.overlaps_s,
+        keeping=history.keeping,
+        wall_s=history.wall_s,
+    )
     yield from map(line_of, history.sends)
     yield from map(line_of, history.polls)
     yield from map(line_of, history.commits)
     yield from map(line_of, history.committed)
     yield from map(line_of, history.assignments)
     yield from map(line_of, history.transactions)
+    yield from map(line_of, history.deletions)
 
 
-def header_line(lossy_topics: Iterable[str], overlaps_s: Mapping[str, float] = NO_OVERLAPS) -> str:
+def header_line(
+    lossy_topics: Iterable[str],
+    overlaps_s: Mapping[str, float] = NO_OVERLAPS,
+    *,
+    keeping: Mapping[str, Keeping] = NO_KEEPING,
+    wall_s: float = 0.0,
+) -> str:
     """The first line."""
-    return _ENCODER.encode(_Header(VERSION, sorted(lossy_topics), dict(overlaps_s))).decode()
+    header = _Header(VERSION, sorted(lossy_topics), dict(overlaps_s), dict(keeping), wall_s)
+    return _ENCODER.encode(header).decode()
 
 
 def line_of(call: Call) -> str:
@@ -103,7 +121,7 @@ def commit_begun_line(number: int, at_s: float) -> str:
 
 def end_line(call: Begun) -> str:
     """The end of a call that was written before it ended."""
-    offset = call.offset if isinstance(call, Send) else None
+    offset = call.offset if isinstance(call, Send | Deletion) else None
     end = End(call.number, call.outcome, call.ended_s, offset, call.reason)
     return _ENCODER.encode(end).decode()
 
@@ -164,6 +182,7 @@ class _Reader:
             raise HistoryFormatError(f"version is {header.version}, only {VERSION} is known")
         self.history.lossy_topics, self.has_header = set(header.lossy_topics), True
         self.history.overlaps_s = header.overlaps_s
+        self.history.keeping, self.history.wall_s = header.keeping, header.wall_s
 
     def _check(self, call: Call) -> None:
         match call:
@@ -173,7 +192,7 @@ class _Reader:
                     raise HistoryFormatError("another send has the same value")
                 self._values.add(call.value)
                 self._note_open(call)
-            case Commit() | Transaction():
+            case Commit() | Transaction() | Deletion():
                 _check_ending(call)
                 self._note_open(call)
             case Poll():
@@ -203,7 +222,7 @@ class _Reader:
         if call is None:
             raise HistoryFormatError("no send of this number, or other call, is without an end")
         call.ended_s, call.outcome, call.reason = end.ended_s, end.outcome, end.reason
-        if isinstance(call, Send):
+        if isinstance(call, Send | Deletion):
             call.offset = end.offset
         _check_ending(call)
 

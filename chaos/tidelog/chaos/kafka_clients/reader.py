@@ -71,6 +71,22 @@ class AioReader:
             raise failures.of_call(error) from error
         return {TopicPartition(*one): end for one, end in ends.items()}
 
+    async def beginning_offsets(
+        self, partitions: Sequence[tuple[str, int]], /
+    ) -> Mapping[TopicPartition, int]:
+        """See `LoadReader.beginning_offsets`."""
+        try:
+            starts = await self._consumer.beginning_offsets(
+                [AioPartition(*one) for one in partitions]
+            )
+        except KafkaError as error:
+            raise failures.of_call(error) from error
+        return {TopicPartition(*one): start for one, start in starts.items()}
+
+    async def position(self, partition: tuple[str, int], /) -> int:
+        """See `LoadReader.position`."""
+        return int(await self._consumer.position(AioPartition(*partition)))
+
     def _make(self) -> AIOKafkaConsumer:
         return AIOKafkaConsumer(
             bootstrap_servers=self._bootstrap,

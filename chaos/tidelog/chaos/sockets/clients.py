@@ -41,6 +41,7 @@ from tidelog.history.history import (
     Assignment,
     Commit,
     Committed,
+    Deletion,
     History,
     Poll,
     Send,
@@ -151,6 +152,11 @@ class SocketClients:
         }
         consumer_of = consumer_of_ours(plan, bootstrap=self.bootstrap, ports=ports)
         return TaskMember(GroupMember(book, plan, consumer_of), transport.close)
+
+    def end_deletion(self, deletion: Deletion) -> None:
+        """Into the history and its file."""
+        self.history.add(deletion)
+        self.writer.add(deletion)
 
     def begin_commit(self, commit: Commit) -> None:
         """As `begin_send`."""

@@ -74,6 +74,14 @@ class LoadReader(Protocol):
     async def getmany(self, *, timeout_ms: int, max_records: int) -> Sequence[Record]:
         """See `Consumer.getmany`. An offset that is not there raises `OffsetOutOfRangeError`."""
 
+    async def position(self, partition: tuple[str, int], /) -> int:
+        """See `Consumer.position`."""
+
+    async def beginning_offsets(
+        self, partitions: Sequence[tuple[str, int]], /
+    ) -> Mapping[TopicPartition, int]:
+        """See `Consumer.beginning_offsets`."""
+
     async def end_offsets(
         self, partitions: Sequence[tuple[str, int]], /
     ) -> Mapping[TopicPartition, int]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidelog.history.history import Keeping
+
 STEADY, SECOND, LOSSY, CHURNED = "steady", "second", "lossy", "churned"
+EXPIRING, COMPACTED = "expiring", "compacted"
+"""Topics whose records go: by retention and deletions, and by compaction."""
 SHARED = "shared"
 """The topic that a story's group reads."""
 GROUP = "readers"
@@ -33,6 +37,20 @@ class TopicPlan:
     index_interval_bytes: int
     is_append_time: bool = False
     """message.timestamp.type=LogAppendTime: the broker's clock, whatever its records name."""
+    keeping: Keeping | None = None
+    """Rules by which its records may go; None: all of them stay."""
+    delete_retention_ms: int = 0
+    """Of a compacted topic: for how long tombstones stay."""
+
+    @property
+    def is_compacted(self) -> bool:
+        """True if each record has a key, and only the newest of each must stay."""
+        return self.keeping is not None and self.keeping.is_compacted
+
+    @property
+    def may_be_deleted_from(self) -> bool:
+        """True if DeleteRecords is part of its life."""
+        return self.keeping is not None and not self.keeping.is_compacted
 
     def configs(self) -> Mapping[str, str]:
         """Configuration of the topic."""
@@ -46,9 +64,25 @@ class TopicPlan:
             configs["flush.messages"] = "1"
         if self.is_append_time:
             configs["message.timestamp.type"] = "LogAppendTime"
+        configs |= self._configs_of_keeping()
         if self.is_lossy:
             configs["unclean.leader.election.enable"] = "true"
         return configs
+
+    def _configs_of_keeping(self) -> Mapping[str, str]:
+        if self.keeping is None:
+            return {}
+        if self.keeping.is_compacted:
+            return {
+                "cleanup.policy": "compact",
+                "min.cleanable.dirty.ratio": "0.05",
+                "delete.retention.ms": str(self.delete_retention_ms),
+            }
+        limits = {
+            "retention.ms": self.keeping.retention_ms,
+            "retention.bytes": self.keeping.retention_bytes,
+        }
+        return {key: str(-1 if most is None else most) for key, most in limits.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,15 +69,29 @@ class _Reader:
         """Poll once; its records by partition."""
         number, invoked_s = self._next_number(), self._port.now_s
         records = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
-        for partition, group in groupby(records, key=lambda record: record.partition):
-            self._write(partition, list(group), number, invoked_s)
+        groups = {
+            partition: list(group)
+            for partition, group in groupby(records, key=lambda record: record.partition)
+        }
+        for partition, group in groups.items():
+            await self._write(partition, group, number, invoked_s)
+        if self._life.plan.is_compacted:
+            for partition in self.positions.keys() - groups.keys():
+                await self._write(partition, [], number, invoked_s)
 
-    def note_nothing(self) -> None:
+    async def note_nothing(self) -> None:
         """Every partition was read to its end: say so of those without a record, too."""
         for partition in self.positions:
-            self._write(partition, [], self._next_number(), self._port.now_s)
+            await self._write(partition, [], self._next_number(), self._port.now_s)
 
-    def _write(self, partition: int, group: list[Record], number: int, invoked_s: float) -> None:
+    async def _write(
+        self,
+        partition: int,
+        group: list[Record],
+        number: int,
+        invoked_s: float,
+    ) -> None:
+        end = await self._end(partition, group)
         poll = Poll(
             process=self._name,
             number=number,
@@ -91,11 +105,19 @@ class _Reader:
             is_final=self._is_final,
             is_rewound=partition in self._rewound,
             parts=tuple(parts_of(one, self._codec_of(one)) for one in group),
+            end=end,
         )
         self._rewound.discard(partition)
         self._port.end_poll(poll)
-        if group:
-            self.positions[partition] = group[-1].offset + 1
+        self.positions[partition] = poll.next_position
+
+    async def _end(self, partition: int, group: list[Record]) -> int | None:
+        """The next position where it may lie behind offsets that have no record any more."""
+        if not self._life.plan.is_compacted:
+            return None
+        following = group[-1].offset + 1 if group else self.positions[partition]
+        position = await self._consumer.position((self._life.plan.name, partition))
+        return position if position > following else None
 
     def _codec_of(self, record: Record) -> str:
         reader = self._consumer
@@ -104,15 +126,17 @@ class _Reader:
     async def find_place(self) -> None:
         """An offset is out of range: go to the nearest that is not, and write down that we did."""
         topic = self._life.plan.name
-        ends = await self._consumer.end_offsets([(topic, one) for one in self.positions])
-        for (_, partition), end in ends.items():
-            if self.positions[partition] > end:
-                self._port.note(
-                    self._name, f"{topic}-{partition}: {self.positions[partition]} > {end}"
-                )
-                self.positions[partition] = end
-                self._rewound.add(partition)
-            self._consumer.seek((topic, partition), self.positions[partition])
+        tps = [(topic, one) for one in self.positions]
+        ends = await self._consumer.end_offsets(tps)
+        starts = await self._consumer.beginning_offsets(tps) if self._life.plan.keeping else {}
+        for tp, end in ends.items():
+            known = self.positions[tp.partition]
+            position = min(max(known, starts.get(tp, 0)), end)
+            if position != known:
+                self._port.note(self._name, f"{topic}-{tp.partition}: to {position} from {known}")
+                self.positions[tp.partition] = position
+                self._rewound.add(tp.partition)
+            self._consumer.seek((topic, tp.partition), position)
 
 
 async def read_along(
@@ -138,23 +162,35 @@ async def read_along(
 
 
 async def read_all(
-    port: WorkloadPort, life: Life, *, consumer: LoadReader, next_number: Callable[[], int]
+    port: WorkloadPort,
+    life: Life,
+    *,
+    consumer: LoadReader,
+    next_number: Callable[[], int],
+    is_final: bool = True,
 ) -> None:
     """From the first record to the high watermark of every partition.
 
     Errors: `TimeoutError` when it takes longer than `FINAL_S_MAX` allows; what a consumer raises.
     """
-    name = f"final-{life.plan.name}"
+    name = f"final-{life.plan.name}" if is_final else f"before-final-{life.plan.name}"
     async with consumer, asyncio.timeout(FINAL_S_MAX) as limit:
         reader = _Reader(
-            port, life, name=name, consumer=consumer, next_number=next_number, is_final=True
+            port, life, name=name, consumer=consumer, next_number=next_number, is_final=is_final
         )
+        if life.plan.keeping is not None:
+            await reader.find_place()
         tps = [(life.plan.name, one) for one in reader.positions]
         ends = {tp.partition: end for tp, end in (await consumer.end_offsets(tps)).items()}
         _allow(limit, sum(ends.values()))
         while any(reader.positions[one] < end for one, end in ends.items()):
-            await reader.poll()
-        reader.note_nothing()
+            try:
+                await reader.poll()
+            except OffsetOutOfRangeError:
+                if life.plan.keeping is None:
+                    raise
+                await reader.find_place()
+        await reader.note_nothing()
 
 
 def _allow(limit: asyncio.Timeout, records: int) -> None:

@@ -21,6 +21,7 @@ LATE_MS_MAX, VERY_LATE_MS_MAX = 3_600_000, 6 * 24 * 3_600_000
 """Less than any retention of a topic whose records must stay."""
 EARLY_MS_MAX = 50 * 60_000
 """Less than message.timestamp.after.max.ms, though clocks drift."""
+TOMBSTONE_SHARE = 0.15
 KEYS = 8
 """Keys of a producer that come again and again."""
 PARTS_BYTES_MAX = 120
@@ -32,6 +33,7 @@ _VALUES = (None, b"", b"v", b"\x00\xff" * 6)
 class PartsDrawer:
     """Draws of one producer; `may_omit_timestamp`: its protocol can send a record without one.
 
+    `is_compacted`: the topic's records need keys, and some are tombstones.
     `wall_ms`: its clock, in milliseconds since the Unix epoch; None: its client names the times.
     """
 
@@ -42,20 +44,24 @@ class PartsDrawer:
         *,
         codec: str = "",
         may_omit_timestamp: bool = False,
+        is_compacted: bool = False,
     ) -> None:
         self._random = random
         self._wall_ms = wall_ms
         self._codec = codec
         self._may_omit_timestamp = may_omit_timestamp
+        self._is_compacted = is_compacted
         self._last_ms = 0 if wall_ms is None else wall_ms()
 
-    def draw(self) -> Parts:
-        """Parts of the next record; its value is not null."""
+    def draw(self, name: bytes) -> Parts:
+        """Parts of the next record; one whose value is null has its name in a header."""
+        is_null = self._is_compacted and self._random.random() < TOMBSTONE_SHARE
         return Parts(
             key=self._key(),
-            headers=self._headers(),
+            headers=((NAME_HEADER, name),) if is_null else self._headers(),
             timestamp_ms=self._timestamp_ms(),
             codec=self._codec,
+            is_null=is_null,
         )
 
     def value_bytes(self, most: int) -> int:
@@ -65,7 +71,7 @@ class PartsDrawer:
 
     def _key(self) -> bytes | None:
         draw = self._random.random()
-        if draw < 0.35:
+        if draw < 0.35 and not self._is_compacted:
             return None
         if draw < 0.9:
             return b"k%d" % self._random.randrange(0, KEYS)

@@ -74,6 +74,7 @@ class Sender:
             random.fork("parts"),
             self._port.client_ports(plan.name)["clock"].wall_ms,
             codec=plan.compression,
+            is_compacted=incarnation.plan.is_compacted,
             may_omit_timestamp=self._clients.may_omit_timestamp and incarnation.plan.is_append_time,
         )
 
@@ -101,7 +102,7 @@ class Sender:
     async def _send(self, producer: LoadProducer, name: str, where: int, value: bytes) -> None:
         invoked_s = self._port.now_s
         number = self._book.next_number()
-        parts = self._parts.draw()
+        parts = self._parts.draw(value)
         is_append_time = self._incarnation.plan.is_append_time
         promised = replace(parts, timestamp_ms=None) if is_append_time else parts
 
@@ -129,7 +130,7 @@ class Sender:
         try:
             future = await producer.submit(
                 self._plan.topic,
-                value=value,
+                value=None if parts.is_null else value,
                 partition=where,
                 key=parts.key,
                 headers=parts.headers,

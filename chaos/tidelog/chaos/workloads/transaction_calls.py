@@ -110,14 +110,15 @@ class TransactionCalls:
     async def send(self, partition: int) -> int:
         """Append a value that is its own, and return its offset. Raises `TidelogError`."""
         self._sent += 1
-        parts = self._parts.draw()
+        value = f"{self.process}/{self._sent}".encode()
+        parts = self._parts.draw(value)
         begun = Send(
             process=self.process,
             number=self._book.next_number(),
             topic=LEDGER,
             incarnation=0,
             partition=partition,
-            value=f"{self.process}/{self._sent}".encode(),
+            value=value,
             acks=ACKS_ALL,
             is_idempotent=True,
             invoked_s=self._book.now_s,

@@ -12,12 +12,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from tidelog.chaos.workloads.clients import Clients, GrpcClients
+from tidelog.chaos.workloads.deletions import RecordDeleter
 from tidelog.chaos.workloads.group_load import GroupLoad
 from tidelog.chaos.workloads.plans import CHURNED, LEDGER, TopicPlan, TransactionPlan
 from tidelog.chaos.workloads.readers import read_all, read_along
 from tidelog.chaos.workloads.senders import Incarnation, Sender
 from tidelog.chaos.workloads.transaction_load import TransactionLoad
 from tidelog.chaos.workloads.workload_port import WorkloadPort
+from tidelog.client import TopicPartition
 from tidelog.client.admin import Admin
 from tidelog.client.errors import TidelogError
 from tidelog.core.chance import SeededRandom, one_of
@@ -117,7 +119,13 @@ class Workload:
             try:
                 await one_of(
                     self._random,
-                    [self._elect, self._elect_unclean, self._configure, self._recreate],
+                    [
+                        self._elect,
+                        self._elect_unclean,
+                        self._configure,
+                        self._recreate,
+                        self._delete_records,
+                    ],
                 )(topic)
             except TidelogError as error:
                 self.port.note("admin", f"{topic.name}: {error}")
@@ -164,8 +172,15 @@ class Workload:
     async def read_all(self) -> None:
         """Everything there is, by readers of their own. Errors: as `readers.read_all`."""
         for incarnation in self._incarnations.values():
-            reader = self.clients.reader("reader-final", incarnation.plan)
-            await read_all(self.port, incarnation, consumer=reader, next_number=self.next_number)
+            # Twice what is compacted: what one reading passed by must not be in the next.
+            for is_final in (False, True) if incarnation.plan.is_compacted else (True,):
+                await read_all(
+                    self.port,
+                    incarnation,
+                    consumer=self.clients.reader("reader-final", incarnation.plan),
+                    next_number=self.next_number,
+                    is_final=is_final,
+                )
         if self.transactions is not None:
             await self.transactions.read_all()
         self.is_read = True
@@ -285,6 +300,15 @@ class Workload:
         sizes = self.port.segment_bytes
         segment_bytes = str(self._random.randrange(sizes.start, sizes.stop))
         await self._admin.alter_configs(plan.name, {"segment.bytes": segment_bytes})
+
+    async def _delete_records(self, plan: TopicPlan) -> None:
+        """Delete some of what is committed in a partition."""
+        if not plan.may_be_deleted_from:
+            return
+        tp = TopicPartition(plan.name, self._random.randrange(0, plan.partitions))
+        random = self._random.fork("deletions")
+        deleter = RecordDeleter(self.port, self._admin, random, self.next_number)
+        await deleter.delete_some(tp, self._incarnations[plan.name].number)
 
     # Clients
 

@@ -22,6 +22,7 @@ from tidelog.history.history import (
     Assignment,
     Commit,
     Committed,
+    Deletion,
     History,
     Poll,
     Send,
@@ -68,6 +69,9 @@ class WorkloadPort(Protocol):
 
     def end_poll(self, poll: Poll) -> None:
         """A poll ended: into the history."""
+
+    def end_deletion(self, deletion: Deletion) -> None:
+        """A deletion of records ended, or never will: into the history."""
 
     @property
     def group(self) -> GroupPlan | None:

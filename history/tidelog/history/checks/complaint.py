@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.history.history import Assignment, Call, Committed, Poll, Transaction
+from tidelog.history.history import Assignment, Call, Committed, Deletion, Poll, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,9 @@ def _show(call: Call) -> str:
             return f"{call.change} {call.number} of {call.process} at {call.at_s:g}"
         case Transaction():
             return f"transaction {call.number} of {call.process}: {call.outcome}"
+        case Deletion():
+            start = "" if call.offset is None else f", the log starts at {call.offset}"
+            return f"deletion {call.number} below {call.before}: {call.outcome}{start}"
     at = "" if call.offset is None else f" at {call.offset}"
     kind = type(call).__name__.lower()
     return f"{kind} {call.number} of {call.process}: {call.outcome}{at}"

@@ -37,7 +37,13 @@ from tidelog.history.checks.identities import (
     stored_again,
     unwritten_reads,
 )
-from tidelog.history.checks.losses import lost_writes, unseen_writes, vanished_reads
+from tidelog.history.checks.losses import (
+    lost_writes,
+    resurrected_records,
+    undeleted_records,
+    unseen_writes,
+    vanished_reads,
+)
 from tidelog.history.checks.orders import (
     nonmonotonic_polls,
     nonmonotonic_sends,
@@ -59,6 +65,8 @@ CHECKS: dict[str, Check] = {
     "lost-write": lost_writes,
     "unseen": unseen_writes,
     "vanished": vanished_reads,
+    "undeleted": undeleted_records,
+    "resurrected": resurrected_records,
     "inconsistent-offsets": inconsistent_offsets,
     "duplicate": duplicates,
     "G1a": failed_writes_read,

@@ -33,6 +33,9 @@ class Evidence:
         for poll in sorted(history.polls, key=by_number):
             key = poll.topic, poll.incarnation, poll.partition
             _note_poll(self.partitions.get(key) or self._begin(*key), poll)
+        for deletion in history.deletions:
+            key = deletion.topic, deletion.incarnation, deletion.partition
+            (self.partitions.get(key) or self._begin(*key)).deletions.append(deletion)
         newest: dict[str, int] = {}
         for topic, incarnation, _ in self.partitions:
             newest[topic] = max(incarnation, newest.get(topic, 0))
@@ -81,7 +84,14 @@ class Evidence:
 
     def _begin(self, topic: str, incarnation: int, number: int) -> Partition:
         is_lossy = topic in self.history.lossy_topics
-        partition = Partition(topic, incarnation, number, is_lossy=is_lossy)
+        partition = Partition(
+            topic,
+            incarnation,
+            number,
+            is_lossy=is_lossy,
+            keeping=self.history.keeping.get(topic),
+            wall_s=self.history.wall_s,
+        )
         return self.partitions.setdefault((topic, incarnation, number), partition)
 
 

@@ -44,10 +44,69 @@ def vanished_reads(evidence: Evidence) -> Iterator[Complaint]:
         if not partition.is_kept or partition.last_final is None:
             continue
         for offset, value in partition.read.items():
-            if offset not in partition.final and not _is_uncommitted(partition, value):
+            if (
+                offset not in partition.final
+                and not _is_uncommitted(partition, value)
+                and not partition.may_be_gone(offset, partition.final_s)
+            ):
                 what = f"{value!r} was read at {partition.name}/{offset}, and is gone"
                 shown = partition.first_polls[offset]
                 yield Complaint("vanished", what, (shown, partition.last_final))
+
+
+def undeleted_records(evidence: Evidence) -> Iterator[Complaint]:
+    """A deletion that was acknowledged is for good: nothing below the log start is served."""
+    for partition in evidence.partitions.values():
+        removals = partition.removals
+        if removals is None or partition.is_lossy or not partition.deletions:
+            continue
+        for poll in partition.polls:
+            deletion = removals.deleted_before(poll.invoked_s)
+            if deletion is None or not poll.records:
+                continue
+            offset, value = poll.records[0]
+            if offset < (deletion.offset or 0):
+                what = f"{value!r} was read at {partition.name}/{offset}, which was deleted"
+                yield Complaint("undeleted", what, (deletion, poll))
+
+
+def resurrected_records(evidence: Evidence) -> Iterator[Complaint]:
+    """A record is not there at the end when a tombstone of its key had gone before.
+
+    That tombstone had gone when the first final polls were made that read past its offset.
+    """
+    for partition in evidence.partitions.values():
+        if partition.keeping is None or not partition.keeping.is_compacted or partition.is_lossy:
+            continue
+        gone = _gone_tombstones(partition)
+        for poll in partition.polls if gone else ():
+            for (offset, value), parts in zip(poll.records, poll.parts, strict=False):
+                tombstone = gone.get(parts.key)
+                if poll.is_final and tombstone is not None and offset < (tombstone.offset or 0):
+                    what = f"{value!r} is read at {partition.name}/{offset}, its key was removed"
+                    yield Complaint("resurrected", what, (tombstone, poll))
+
+
+def _gone_tombstones(partition: Partition) -> dict[bytes | None, Send]:
+    """By key, the last record that is known of it, if it is a tombstone that was passed by."""
+    last: dict[bytes | None, Send] = {}
+    for send in partition.by_offset:
+        if send.parts is not None:
+            last[send.parts.key] = send
+    begun_s = min((one.invoked_s for one in partition.polls if one.is_final), default=0.0)
+    passing = [one for one in partition.polls if one.ended_s <= begun_s]
+    return {
+        key: send
+        for key, send in last.items()
+        if send.parts is not None
+        and send.parts.is_null
+        and any(
+            poll.position <= (send.offset or 0) < poll.next_position
+            and poll.invoked_s > (send.ended_s or 0.0)
+            and send.offset not in dict(poll.records)
+            for poll in passing
+        )
+    }
 
 
 def _is_uncommitted(partition: Partition, value: bytes) -> bool:

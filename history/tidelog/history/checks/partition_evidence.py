@@ -17,7 +17,8 @@ from math import inf
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from tidelog.history.history import ACKS_ALL, Poll, Send
+from tidelog.history.checks.removals import Known, Removals
+from tidelog.history.history import ACKS_ALL, Deletion, Keeping, Poll, Send
 
 
 class Place(NamedTuple):
@@ -58,6 +59,12 @@ class Partition:
     """Read, and explained by no write that was sent here before and not refused."""
     altered: list[tuple[Place, str]] = field(default_factory=list)
     """Read with other parts than it was sent with, and which they are."""
+
+    keeping: Keeping | None = None
+    """Rules by which its records may go."""
+    deletions: list[Deletion] = field(default_factory=list)
+    wall_s: float = 0.0
+    """Seconds since the Unix epoch when the history's clock is 0."""
 
     @property
     def name(self) -> str:
@@ -103,6 +110,7 @@ class Partition:
             for send in self.sends
             if send.outcome == "ok"
             and send.transaction not in self.uncommitted
+            and not self.may_be_gone(send.offset, self.final_s)
             and (send.offset is None or final.get(send.offset) != send.value)
             and (
                 (is_sure and send.acks == ACKS_ALL and send.offset is not None)
@@ -172,6 +180,40 @@ class Partition:
         return any(send.transaction is not None for send in self.sends)
 
     @cached_property
+    def removals(self) -> Removals | None:
+        """Records that may be gone; None: all of them must stay."""
+        if self.keeping is None and not self.deletions:
+            return None
+        found = {
+            send.offset or 0: Known(send.value, send, send.parts)
+            for send in self.lasting
+            if send.transaction not in self.uncommitted
+        }
+        for poll in self.polls:
+            for at, (offset, value) in enumerate(poll.records):
+                if offset not in found:
+                    writer = self.writers.get(value)
+                    noted = poll.parts[at] if poll.parts else None
+                    parts = noted if writer is None or noted is not None else writer.parts
+                    found[offset] = Known(value, writer, parts)
+        placed = {one.value for one in found.values()}
+        unplaced = [
+            send for send in self.sends if send.outcome != "fail" and send.value not in placed
+        ]
+        keeping = Keeping() if self.keeping is None else self.keeping
+        return Removals(found, keeping, self.wall_s, self.deletions, unplaced)
+
+    @property
+    def final_s(self) -> float:
+        """When the final reading ended, in seconds; infinity without any."""
+        return inf if self.last_final is None else self.last_final.ended_s
+
+    def may_be_gone(self, offset: int | None, at_s: float) -> bool:
+        """True if what lay there need not be served any more at this time."""
+        removals = self.removals
+        return removals is not None and offset is not None and removals.may_be_gone(offset, at_s)
+
+    @cached_property
     def _known(self) -> list[tuple[int, int | None]]:
         """Offsets known to hold a record, in order, each with its transaction."""
         found = {send.offset or 0: send.transaction for send in self.lasting}
@@ -194,17 +236,20 @@ class Partition:
     def may_skip(self, start: int, end: int, poll: Poll) -> bool:
         """True if no offset from `start` to `end` holds a record that `poll` must show.
 
+        In a topic whose records may go some are gone.
         Without transactions each does. Else some hold markers, and committed readers are not
         shown what was aborted; in a lossy topic also not what was committed, once an unclean
         election took its marker and it was aborted as hanging.
         """
-        if not self.has_transactions:
+        if not self.has_transactions and self.removals is None:
             return start >= end
         known = self._known
         for at in range(bisect_left(known, start, key=itemgetter(0)), len(known)):
             offset, transaction = known[at]
             if offset >= end:
                 break
+            if self.may_be_gone(offset, poll.ended_s):
+                continue
             is_lost = self.is_lossy and transaction is not None
             if not (poll.is_committed and (is_lost or transaction in self.uncommitted)):
                 return False

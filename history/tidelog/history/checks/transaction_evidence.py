@@ -132,8 +132,8 @@ class Transactions:
             one = self.by_number[send.transaction or 0]
             one.sends.append(send)
             one.by_value[send.value] = send
-        if not own or partition.is_lossy:
-            return  # An unclean election may lose markers, and half of a transaction.
+        if not own or partition.is_lossy or partition.removals is not None:
+            return  # An unclean election may lose markers, retention half of a transaction.
         known = sorted(_known_places(partition))
         for poll in partition.polls:
             if poll.is_committed:

@@ -13,6 +13,7 @@ from tidelog.broker.partition.partition import Partition
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.invariants.replica_logs import ReplicaLogChecks, StoredLog, stored_batches
 from tidelog.chaos.node_inside import epochs_of, held_by, log_of
+from tidelog.log.file_names import SWAP
 from tidelog.metadata.image import MetadataImage
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.cluster.invariants_book import Book
@@ -61,9 +62,11 @@ class QuietChecks:
 
 
 def _stored(hosted: Partition, machine: Machine) -> StoredLog | None:
-    """None unless it can be held to what it holds."""
+    """None unless it can be held to what it holds; compaction may be giving files their names."""
     log, disk = log_of(hosted), machine.disk
     if log is None or not hosted.is_sound:
+        return None
+    if any(name.endswith(SWAP) for name in disk.names(log.directory)):
         return None
     batches = list(stored_batches(log, lambda path, size: disk.look(path, 0, size)))
     return StoredLog(f"{hosted.name} on {machine.name}", log, batches, epochs_of(log))

@@ -131,7 +131,7 @@ class ReplicaChecks:
         if before is None or now.role is not before.role:
             self._check_role(machine, hosted, seen, now, name)
         if before is not None and before.damage is None:
-            self._check_fall(hosted, before, now, name)
+            self._check_fall(hosted, log, before, now, name)
         if isinstance(now.role, Leader):
             self._leading.check_isr(hosted, now.role, name)
             if before is not None and before.role is now.role:
@@ -176,10 +176,15 @@ class ReplicaChecks:
                 self._report("I2", f"{name} leads in epoch {epoch} without {found.header}")
                 return
 
-    def _check_fall(self, hosted: Partition, before: _State, now: _State, name: str) -> None:
+    def _check_fall(
+        self, hosted: Partition, log: PartitionLog, before: _State, now: _State, name: str
+    ) -> None:
         if isinstance(now.role, Leader) and now.role is before.role:
             self._report_all(shortened_leader(name, before.offsets, now.offsets))
-        if self._book.page(hosted) is not None:
+        # A log without records begins anew at the base of the leader's first batch, which may
+        # lie below the log start that it had.
+        is_empty = now.high_watermark == now.end <= log.log_start_offset
+        if self._book.page(hosted) is not None and not is_empty:
             self._report_all(fallen_high_watermark(name, before.offsets, now.offsets))
 
     def _report_all(self, broken: Broken) -> None:

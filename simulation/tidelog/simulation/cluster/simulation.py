@@ -25,6 +25,7 @@ from tidelog.history.history import (
     Assignment,
     Commit,
     Committed,
+    Deletion,
     Poll,
     Send,
     Transaction,
@@ -125,6 +126,10 @@ class ClusterSimulation(StormTarget):
     def end_poll(self, poll: Poll) -> None:
         """Into the history."""
         self.history.polls.append(poll)
+
+    def end_deletion(self, deletion: Deletion) -> None:
+        """Into the history."""
+        self.history.add(deletion)
 
     @property
     def group(self) -> GroupPlan | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tidelog.broker.coordinator.group_config import GroupConfig
@@ -9,6 +10,8 @@ from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.chaos.workloads.plans import (
     CHURNED,
+    COMPACTED,
+    EXPIRING,
     LOSSY,
     SECOND,
     STEADY,
@@ -18,6 +21,9 @@ from tidelog.chaos.workloads.plans import (
     TransactionPlan,
 )
 from tidelog.core.chance import SeededRandom, one_of
+from tidelog.core.config_types import DAY_MS
+from tidelog.history.history import Keeping
+from tidelog.log.cleaner import CleanerConfig
 from tidelog.node.config import NodeConfig
 from tidelog.raft.config import RaftConfig
 from tidelog.records.compression import Codec
@@ -26,6 +32,11 @@ SEPARATE_PROBABILITY = 0.2
 """Probability of controllers that hold no partitions."""
 REPLICATION_FACTOR = 3
 APPEND_TIME_PROBABILITY = 0.3
+LOSING_PROBABILITY = 0.35
+CLOCK_SKEW_MS_MAX = 30_000
+"""Time by which a broker's wall clock may be wrong, with its drift during a run."""
+RETENTION_MS = 2 * CLOCK_SKEW_MS_MAX, 12 * 3_600_000
+"""More than clocks differ, less than some records are late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,11 @@ class ClusterSimulationConfig:
     def lossy_topics(self) -> set[str]:
         """Topics that unclean elections may take records from."""
         return {one.name for one in (*self.topics, *self.internal_topics) if one.is_lossy}
+
+    @property
+    def keeping(self) -> dict[str, Keeping]:
+        """By topic: rules by which its records may go."""
+        return {one.name: one.keeping for one in self.topics if one.keeping is not None}
 
     def plan(self, topic: str) -> TopicPlan:
         """Plan of the topic of this name."""
@@ -141,7 +157,28 @@ def _draw_topics(random: SeededRandom) -> tuple[TopicPlan, ...]:
         topics.append(plan(LOSSY, least=1, is_flushed=random.random() < 0.2, is_lossy=True))
     if random.random() < 0.5:
         topics.append(plan(CHURNED, least=2, is_flushed=random.random() < 0.3))
+    topics += _draw_losing(random.fork("losing"), topics[0])
     return tuple(topics)
+
+
+def _draw_losing(random: SeededRandom, like: TopicPlan) -> Iterator[TopicPlan]:
+    """Topics whose records go: by retention and DeleteRecords, by compaction."""
+    plan = replace(like, is_flushed=False, segment_bytes=random.randrange(600, 4_000))
+    if random.random() < LOSING_PROBABILITY:
+        keeping = Keeping(
+            retention_ms=random.randrange(*RETENTION_MS) if random.random() < 0.7 else None,
+            retention_bytes=random.randrange(2_000, 60_000) if random.random() < 0.5 else None,
+            skew_ms=CLOCK_SKEW_MS_MAX,
+        )
+        yield replace(plan, name=EXPIRING, keeping=keeping)
+    if random.random() < LOSING_PROBABILITY:
+        compacted = Keeping(is_compacted=True)
+        yield replace(
+            plan,
+            name=COMPACTED,
+            keeping=compacted,
+            delete_retention_ms=(0, 1_000, DAY_MS)[random.randrange(0, 3)],
+        )
 
 
 def _draw_producers(
@@ -174,6 +211,8 @@ def _draw_replica(random: SeededRandom) -> ReplicaConfig:
         high_watermark_checkpoint_interval_ms=random.randrange(500, 5000),
         log_scrub_interval_ms=random.randrange(1000, 4000),
         log_deleted_check_interval_ms=2000,
+        log_retention_check_interval_ms=random.fork("retention").randrange(200, 4_000),
+        cleaner=CleanerConfig(backoff_ms=random.fork("cleaner").randrange(200, 3_000)),
         changes_per_slice_max=1,
     )
 

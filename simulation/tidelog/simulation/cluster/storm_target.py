@@ -21,6 +21,7 @@ from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster,
 from tidelog.simulation.cluster.inside import has_failed_log, newest_image
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 from tidelog.simulation.engine.byte_streams import SimDialer
+from tidelog.simulation.engine.clock import WALL_EPOCH_S
 from tidelog.simulation.suites.findings import Findings
 from tidelog.simulation.suites.timeline import Timeline
 
@@ -59,7 +60,9 @@ class StormTarget:
             trace_sink=trace_sink,
         )
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)
-        self.history = History(lossy_topics=config.lossy_topics)
+        self.history = History(
+            lossy_topics=config.lossy_topics, keeping=config.keeping, wall_s=WALL_EPOCH_S
+        )
         self.budget = Budget(self.budget_view())
         self.cluster.on_power_lost = self.budget.note_cut
         self._clients: dict[str, ClientPorts] = {}

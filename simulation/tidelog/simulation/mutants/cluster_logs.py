@@ -27,6 +27,16 @@ _check = ProducerStates.check
 _check_sequence = producers._check_sequence
 _cut = LogEnds.cut
 
+# Log starts
+
+
+@replaces(StableStorage, "raise_log_start")
+async def log_start_not_saved(self: StableStorage, offset: int) -> None:
+    """A log start is told before it is on stable storage: a start lowers it again."""
+    self.log_start_offset = max(self.log_start_offset, offset)
+    self.clamp()
+
+
 # Epochs
 
 

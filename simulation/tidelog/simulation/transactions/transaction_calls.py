@@ -77,7 +77,7 @@ class TransactionCalls:
         value: bytes,
     ) -> None:
         """Have a record sent in it; its acknowledgement is written down when it comes."""
-        parts = self._parts.draw()
+        parts = self._parts.draw(value)
         send = Send(
             process=process,
             number=self.next_number(),

@@ -46,7 +46,7 @@ from tidelog.simulation.wire.wire_client import BACKOFF_S, WireClient
 from tidelog.simulation.wire.wire_producer import UNEXPECTED
 from tidelog.v1 import common_pb2
 
-LATEST = -1
+LATEST, EARLIEST = -1, -2
 NO_EPOCH = -1
 BATCH_BYTES = 20_000
 """More than any batch of these producers has."""
@@ -166,11 +166,21 @@ class WireReader:
             fetch = self._fetch(node_id, leaders, wait_ms)
             self._fetching[node_id] = asyncio.create_task(fetch, name=self._client.name)
 
+    async def position(self, partition: tuple[str, int], /) -> int:
+        """See `LoadReader.position`."""
+        return self._positions[partition[1]].offset
+
     async def end_offsets(
         self, partitions: Sequence[tuple[str, int]], /
     ) -> Mapping[TopicPartition, int]:
         """High watermarks. Raises `CallFailedError` if some leader is away for too long."""
-        return {TopicPartition(*one): await self._end_offset(one[1]) for one in partitions}
+        return {TopicPartition(*one): await self._offset(one[1], LATEST) for one in partitions}
+
+    async def beginning_offsets(
+        self, partitions: Sequence[tuple[str, int]], /
+    ) -> Mapping[TopicPartition, int]:
+        """Log starts. Raises as `end_offsets`."""
+        return {TopicPartition(*one): await self._offset(one[1], EARLIEST) for one in partitions}
 
     # Positions
 
@@ -229,20 +239,20 @@ class WireReader:
             raise OffsetOutOfRangeError(cut)
         return True
 
-    async def _end_offset(self, partition: int) -> int:
+    async def _offset(self, partition: int, at: int) -> int:
         for _ in range(LOOKUPS_MAX):
             leader = self._client.leader(partition)
             if leader is not None:
-                end = await self._look_up(partition, leader)
-                if end is not None:
-                    return end
+                found = await self._look_up(partition, leader, at)
+                if found is not None:
+                    return found
             await self._client.refresh()
             await asyncio.sleep(BACKOFF_S)
-        raise CallFailedError(f"{self._client.topic}-{partition}: nobody tells where it ends")
+        raise CallFailedError(f"{self._client.topic}-{partition}: nobody tells its offset at {at}")
 
-    async def _look_up(self, partition: int, leader: Leader) -> int | None:
+    async def _look_up(self, partition: int, leader: Leader, at: int) -> int | None:
         asked = ListOffsetsPartition(
-            partition_index=partition, current_leader_epoch=leader.epoch, timestamp=LATEST
+            partition_index=partition, current_leader_epoch=leader.epoch, timestamp=at
         )
         request = ListOffsetsRequest(
             replica_id=-1,
