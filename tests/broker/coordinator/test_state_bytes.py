@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from tests.broker.coordinator.classic_groups import request
-from tests.broker.coordinator.consumer_groups import joining, staying
+from tests.broker.coordinator.consumer_groups import ImageOfTest, joining, staying
 from tests.broker.coordinator.test_group_protocols import BothProtocols
-from tests.broker.coordinator.test_group_shard import CONFIG, ImageOfTest, Shards
+from tests.broker.coordinator.test_group_shard import CONFIG, Shards
 
 from tidelog.broker.coordinator.classic_messages import JoinRequest
 from tidelog.broker.coordinator.committer import Committer

@@ -19,7 +19,8 @@ MEMBER_COST_BYTES = 1 << 10
 GROWTH_BYTES_FREE = 16 << 10
 """Bytes by which a member that is there may grow when there is no room.
 
-A coordinator that has loaded a member knows one of its protocols; it gets the others when the member joins again.
+A coordinator that has loaded a member knows one of its protocols; it gets the others when the
+member joins again.
 """
 _UNBOUNDED = 1 << 62
 
