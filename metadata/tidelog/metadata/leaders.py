@@ -40,13 +40,16 @@ class RebalanceLeaders:
 
 
 def elect_leaders(
-    request: ElectLeadersRequest, image: MetadataImage, _context: ControllerContext
+    request: ElectLeadersRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[ElectLeadersResponse]:
     """Decide on each named partition, in the order asked; on all: answer those that needed it.
 
     An unclean election of all leaves internal topics out, each told as an error: what coordinators
     lose tears transactions and turns back groups, so that an operator has to name them.
+
+    Raises `InvalidRequestError` for more partitions than a cluster has.
     """
+    _check_count(request, context.config.partitions_max)
     records: list[MetadataRecord] = []
     response = ElectLeadersResponse()
     is_unclean = request.election_type == admin_pb2.UNCLEAN
@@ -70,6 +73,12 @@ def elect_leaders(
             if request.topics or result.error.code != common_pb2.ELECTION_NOT_NEEDED:
                 response.partitions.append(result)
     return Decision(records, response)
+
+
+def _check_count(request: ElectLeadersRequest, most: int) -> None:
+    count = sum(max(1, len(topic.partitions)) for topic in request.topics)
+    if count > most:
+        raise InvalidRequestError(f"{count} partitions in one request: send at most {most}")
 
 
 def has_imbalance(image: MetadataImage) -> bool:

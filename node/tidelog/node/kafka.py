@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from tidelog.broker.kafka.server import KafkaServer, KafkaTimes
 from tidelog.broker.kafka.traffic import KafkaTraffic
+from tidelog.core.turns import SharedTurns
 from tidelog.net.listeners import kafka_listeners
 from tidelog.node.config import NodeConfig
 from tidelog.node.kafka_apis.api_versions import with_api_versions
@@ -21,11 +22,13 @@ def build_kafka(
     config: NodeConfig,
     ports: BrokerPorts | None,
     *,
+    turns: SharedTurns,
     on_fatal: Callable[[BaseException], None],
 ) -> KafkaServer | None:
     """Build the server of a node's listeners of Kafka's protocol; None: it has none.
 
-    `ports` are None on a node that is no broker: it serves nothing but ApiVersions.
+    `ports` are None on a node that is no broker: it serves nothing but ApiVersions. `turns` are
+    those of the clients of all listeners.
     """
     if not kafka_listeners(config.listeners):
         return None
@@ -37,7 +40,7 @@ def build_kafka(
     traffic = KafkaTraffic()
     rows = with_api_versions(() if ports is None else broker_rows(ports))
     return KafkaServer(
-        apis=dispatch(rows, traffic.note_errors),
+        apis=dispatch(rows, traffic.note_errors, turns),
         config=config.kafka,
         times=times,
         on_fatal=on_fatal,

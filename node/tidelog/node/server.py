@@ -22,6 +22,7 @@ from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
 from tidelog.core.logs import get_logger
 from tidelog.core.metric_family import MetricFamily
+from tidelog.core.turns import SharedTurns
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.call import Call
@@ -85,6 +86,8 @@ class Node:
         self.unfinished = UnfinishedRequests(config.unfinished)
         self.unread = unread
         """Updated, as `unfinished`, by the transport that serves `services`."""
+        self.turns = SharedTurns()
+        """Turns of the loop for the clients of all listeners."""
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
@@ -94,7 +97,9 @@ class Node:
         self._held_until_ms = 0
         self._stalls = LoopStalls(ports.clock)
         self._traffic: ClientTraffic | None = None
-        self.kafka = build_kafka(config, self._add_services(), on_fatal=ports.on_fatal)
+        self.kafka = build_kafka(
+            config, self._add_services(), turns=self.turns, on_fatal=ports.on_fatal
+        )
         """Server of Kafka's protocol; None without such a listener."""
 
     async def start(self) -> None:
@@ -362,6 +367,7 @@ def _build_broker(
         follower=follower,
         random=ports.random,
         auto_create=config.auto_create_topics_enable,
+        topics_max=config.controller.topics_per_request_max,
     )
     producer_ids = _build_producer_ids(config, lifecycle, controllers)
     transactions = build_transactions(
