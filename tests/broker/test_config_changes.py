@@ -54,6 +54,7 @@ def changer(controllers: StubControllers, follower: StubFollower) -> ControllerF
         follower=follower,  # type: ignore[arg-type]
         random=SystemRandom(),
         auto_create=False,
+        topics_max=1_000,
     )
 
 

@@ -52,6 +52,7 @@ async def test_changes_without_an_id_get_one_and_others_keep_theirs() -> None:
         follower=StubFollower(),  # type: ignore[arg-type]
         random=SystemRandom(),
         auto_create=True,
+        topics_max=1_000,
     )
     await changes.forward(CREATE_TOPICS, CreateTopicsRequest())
     await changes.create_missing({"t": None})

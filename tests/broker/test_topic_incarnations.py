@@ -55,7 +55,7 @@ async def errors_for(stage: ReplicaStage, topic_id: bytes) -> list[Error]:
         ended = OffsetForLeaderEpochRequest.Partition(topic=TOPIC, topic_id=topic_id)
         deleted = DeleteRecordsRequest.Partition(topic=TOPIC, topic_id=topic_id, offset=0)
         offsets = await manager.reader.list_offsets(ListOffsetsRequest(partitions=[listed]))
-        ends = manager.reader.offset_for_leader_epoch(
+        ends = await manager.reader.offset_for_leader_epoch(
             OffsetForLeaderEpochRequest(partitions=[ended])
         )
         deletions = await manager.record_deleter.delete_records(

@@ -275,6 +275,7 @@ def broker(nodes: Nodes, wire: Wire, random: Random) -> tuple[AdminHandler, Foll
         follower=cast(MetadataFollower, follower),
         random=random,
         auto_create=False,
+        topics_max=1_000,
     )
     return admin_handler(controller=None, forwarder=forwarder), follower
 

@@ -11,6 +11,7 @@ import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 
+from tidelog.core.turns import SharedTurns
 from tidelog.net.grpc_edge import BETWEEN_NODES, Edge
 from tidelog.net.listeners import one_listener
 from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
@@ -88,18 +89,18 @@ def serve(method: MethodDescriptor, response: Any) -> Callable[..., Any]:
     return lambda _asked, _call: stream() if method.server_streaming else single()
 
 
-async def asked(read: Callable[[bytes], Any]) -> AsyncIterator[Any]:
-    yield read(b"")
+async def asked() -> AsyncIterator[bytes]:
+    yield b""
 
 
 class Stage:
     def __init__(self, method: MethodDescriptor, response: Any) -> None:
         self.unread = NodeResponses(UnreadLimits(answer_bytes_max=8 * MIB), lambda: 0)
         unfinished = UnfinishedRequests(UnfinishedLimits())
-        edge = Edge(one_listener("h:1")[0], self._fail, self.unread, unfinished)
+        listener, turns = one_listener("h:1")[0], SharedTurns()
+        edge = Edge(listener, self._fail, self.unread, unfinished, turns)
         handler: Any = edge.handler(method, serve(method, response))
         self._is_stream = method.client_streaming
-        self._read = handler.request_deserializer
         self._call = (
             handler.unary_unary
             or handler.unary_stream
@@ -108,7 +109,7 @@ class Stage:
         )
 
     async def call(self, context: Context) -> None:
-        request = asked(self._read) if self._is_stream else self._read(b"")
+        request: Any = asked() if self._is_stream else b""
         try:
             await self._call(request, context)
         except Refused:

@@ -14,14 +14,17 @@ from tidelog.kafka.apis import API_VERSIONS, APIS
 from tidelog.kafka.message import Message
 from tidelog.kafka.messages.api_versions_request import ApiVersionsRequest
 from tidelog.kafka.messages.api_versions_response import ApiVersionsResponse
+from tidelog.kafka.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from tidelog.kafka.messages.elect_leaders_response import ElectLeadersResponse
 from tidelog.kafka.messages.init_producer_id_request import InitProducerIdRequest
 from tidelog.kafka.messages.init_producer_id_response import InitProducerIdResponse
-from tidelog.kafka.messages.produce_request import ProduceRequest
+from tidelog.kafka.messages.produce_request import ProduceRequest, TopicProduceData
+from tidelog.kafka.messages.produce_response import ProduceResponse
 from tidelog.node.kafka_apis.api_versions import with_api_versions
-from tidelog.node.kafka_apis.dispatch import dispatch
+from tidelog.node.kafka_apis.dispatch import NARROW_ELEMENTS_MAX, dispatch
 from tidelog.node.kafka_apis.served import ApiCall, ServedApi
 
-PRODUCE, INIT_PRODUCER_ID = 0, 22
+PRODUCE, INIT_PRODUCER_ID, ELECT_LEADERS = 0, 22, 43
 SOFTWARE = ApiVersionsRequest(client_software_name="tests", client_software_version="1.0-x")
 LISTED = [(PRODUCE, 0, 13), (API_VERSIONS, 0, 4), (INIT_PRODUCER_ID, 0, 5)]
 
@@ -136,3 +139,84 @@ async def test_what_is_not_served_closes_the_connection_after_what_came_before(
     client = await asked(bytes_of(SOFTWARE, 3, 1) + data + bytes_of(SOFTWARE, 3, 2))
     assert [number for number, _ in client.answers] == [1]
     assert not client.is_open
+
+
+WIDE = 2 * NARROW_ELEMENTS_MAX
+
+
+class Recorded:
+    """A handler that notes the requests which it begins and ends, and waits between, if told."""
+
+    def __init__(self) -> None:
+        self.noted: list[str] = []
+        self.may_end = asyncio.Event()
+
+    async def __call__(self, request: ProduceRequest, _call: ApiCall) -> ProduceResponse:
+        self.noted.append(f"begins {len(request.topic_data)}")
+        await self.may_end.wait()
+        self.noted.append(f"ends {len(request.topic_data)}")
+        return ProduceResponse()
+
+
+def produce(topics: int, correlation_id: int) -> bytes:
+    request = ProduceRequest(topic_data=[TopicProduceData(name="t") for _ in range(topics)])
+    return bytes_of(request, 9, correlation_id)
+
+
+async def settled() -> None:
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+async def test_a_wide_pipelined_request_is_alone_on_its_connection() -> None:
+    handler = Recorded()
+    server = KafkaServer(
+        apis=dispatch([ServedApi(PRODUCE, 13, handler, is_pipelined=True)]),
+        config=KafkaConfig(),
+        times=KafkaTimes(),
+        on_fatal=fail,
+    )
+    client, other = Client(server), Client(server)
+    client.send(produce(1, 1) + produce(2, 2) + produce(WIDE, 3) + produce(3, 4) + produce(4, 5))
+    await settled()
+    assert handler.noted == ["begins 1", "begins 2", f"begins {WIDE}"]
+    other.send(produce(5, 1))
+    await settled()
+    assert handler.noted[3:] == ["begins 5"], "other connections do not wait"
+    handler.noted.clear()
+    handler.may_end.set()
+    await settled()
+    order = [one for one in handler.noted if one != "ends 5"]
+    assert order.index(f"ends {WIDE}") < order.index("begins 3")
+    assert order.index("begins 3") < order.index("begins 4")
+    assert [number for number, _ in client.answers] == [1, 2, 3, 4, 5]
+
+
+async def elect(_request: ElectLeadersRequest, _call: ApiCall) -> ElectLeadersResponse:
+    return ElectLeadersResponse()
+
+
+@pytest.mark.parametrize(("version", "is_told"), [(2, True), (0, False)])
+async def test_too_many_elements_are_refused_by_a_code_or_else_by_closing(
+    version: int, *, is_told: bool
+) -> None:
+    server = KafkaServer(
+        apis=dispatch([ServedApi(ELECT_LEADERS, 2, elect, elements_max=WIDE)]),
+        config=KafkaConfig(),
+        times=KafkaTimes(),
+        on_fatal=fail,
+    )
+    client = Client(server)
+    numbers = list(range(WIDE - 1))
+    most = ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=numbers)])
+    client.send(bytes_of(most, version, 1))
+    await settled()
+    numbers.append(WIDE)
+    client.send(bytes_of(most, version, 2))
+    await settled()
+    assert client.is_open == is_told
+    codes = [
+        ElectLeadersResponse.decode(answer[version >= 2 :], version).error_code
+        for _, answer in client.answers
+    ]
+    assert codes == ([0, 42] if is_told else [0])

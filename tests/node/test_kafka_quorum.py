@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ from tidelog.kafka.messages.describe_quorum_response import DescribeQuorumRespon
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.call import LOCAL_CALL
 from tidelog.net.listeners import one_listener
-from tidelog.node.kafka_apis.admin_quorum import METADATA_TOPIC, DescribeQuorumHandler
+from tidelog.node.kafka_apis.admin_quorum import METADATA_TOPIC, SHARED_MS, DescribeQuorumHandler
 from tidelog.node.kafka_apis.served import ApiCall
 from tidelog.v1 import common_pb2, controller_pb2
 
@@ -43,7 +44,7 @@ async def described(
         controller_id=lambda: leader_id,
         peers=SimpleNamespace(call=call),
         image=MetadataImage,
-        clock=SimpleNamespace(wall_ms=lambda: 5_000),
+        clock=SimpleNamespace(wall_ms=lambda: 5_000, monotonic_ms=lambda: 1_000),
     )
     return await DescribeQuorumHandler(ports)(REQUEST, ApiCall(LOCAL_CALL, 2))
 
@@ -84,3 +85,35 @@ async def test_without_a_leader_or_its_answer_the_caller_asks_again() -> None:
     for answer in (await described(None), await described(status(2), leader_id=None)):
         assert answer.error_code == common_pb2.NOT_LEADER_OR_FOLLOWER
         assert answer.error_message
+
+
+async def test_callers_share_a_look_however_many_ask_and_later_ones_have_a_new_one() -> None:
+    now_ms, calls, may_answer = 1_000, 0, asyncio.Event()
+
+    async def call(*_: Any, **__: Any) -> controller_pb2.DescribeQuorumResponse:
+        nonlocal calls
+        calls += 1
+        await may_answer.wait()
+        return status(2)
+
+    ports: Any = SimpleNamespace(  # the parts that are used
+        config=SimpleNamespace(
+            controller_voters={1: "a:1", 2: "b:2"}, internal_listener=one_listener("a:1")[0]
+        ),
+        controller_id=lambda: 2,
+        peers=SimpleNamespace(call=call),
+        image=MetadataImage,
+        clock=SimpleNamespace(wall_ms=lambda: 5_000, monotonic_ms=lambda: now_ms),
+    )
+    handler = DescribeQuorumHandler(ports)
+    asking = [asyncio.create_task(handler(REQUEST, ApiCall(LOCAL_CALL, 2))) for _ in range(20)]
+    await asyncio.sleep(0)
+    asking[0].cancel()  # the others have the look that it began
+    await asyncio.sleep(0)
+    may_answer.set()
+    answers = await asyncio.gather(*asking[1:])
+    assert {one.topics[0].partitions[0].leader_epoch for one in answers} == {7}
+    assert calls == 1
+    now_ms += SHARED_MS
+    await handler(REQUEST, ApiCall(LOCAL_CALL, 2))
+    assert calls == 2

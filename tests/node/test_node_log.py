@@ -14,6 +14,7 @@ from typing import Any
 import grpc.aio
 import pytest
 
+from tidelog.core.turns import SharedTurns
 from tidelog.net.call import LOCAL_CALL
 from tidelog.net.grpc_edge import Edge
 from tidelog.net.grpc_log import OfCallersThatLeft
@@ -100,7 +101,13 @@ async def stream_to(caller: LeftCaller) -> None:
             yield _
 
     unread = NodeResponses(UnreadLimits(), lambda: 0)
-    edge = Edge(LOCAL_CALL.listener, lambda _: None, unread, UnfinishedRequests(UnfinishedLimits()))
+    edge = Edge(
+        LOCAL_CALL.listener,
+        lambda _: None,
+        unread,
+        UnfinishedRequests(UnfinishedLimits()),
+        SharedTurns(),
+    )
     handler: Any = edge.handler(FETCH_STREAM, lambda asked, _: serve(asked))
     await handler.stream_stream(requests(), caller)
 

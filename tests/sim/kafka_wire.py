@@ -65,8 +65,13 @@ class WireClient:
         frame = write_request(
             request, version=version, correlation_id=correlation_id, client_id=client_id
         )
-        future = self._waiting[correlation_id] = asyncio.get_running_loop().create_future()
+        future = self.wait_for(correlation_id)
         self.send(b"".join(frame))
+        return future
+
+    def wait_for(self, correlation_id: int) -> asyncio.Future[bytes]:
+        """The future of the bytes behind a correlation id; send the request next."""
+        future = self._waiting[correlation_id] = asyncio.get_running_loop().create_future()
         return future
 
     async def call(self, request: Message, version: int, kind: type[M]) -> M:

@@ -52,7 +52,10 @@ def elect_leaders(
     Many are decided on in slices; a caller that gets no answer asks again, which repeats nothing.
     An unclean election of all leaves internal topics out, each told as an error: what coordinators
     lose tears transactions and turns back groups, so that an operator has to name them.
+
+    Raises `InvalidRequestError` for more partitions than a cluster has.
     """
+    _check_count(request, context.config.partitions_max)
     rest = _go_on(context.part.rest, request, image)
     records: list[MetadataRecord] = []
     is_unclean = request.election_type == admin_pb2.UNCLEAN
@@ -90,6 +93,12 @@ class _Rest:
     asked: list[tuple[str, int]]
     looked: int = 0
     reply: ElectLeadersResponse = field(default_factory=ElectLeadersResponse)
+
+
+def _check_count(request: ElectLeadersRequest, most: int) -> None:
+    count = sum(max(1, len(topic.partitions)) for topic in request.topics)
+    if count > most:
+        raise InvalidRequestError(f"{count} partitions in one request: send at most {most}")
 
 
 def has_imbalance(image: MetadataImage) -> bool:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import Any
 
 import grpc
 import grpc.aio
 from google.protobuf import message_factory
-from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.descriptor import Descriptor, MethodDescriptor
 from google.protobuf.message import DecodeError
 
 from tidelog.core.errors import (
@@ -28,6 +28,7 @@ from tidelog.core.errors import (
     TidelogError,
 )
 from tidelog.core.logs import get_logger
+from tidelog.core.turns import Caller, SharedTurns, answer_turn, turn, work_for
 from tidelog.net import answer_budget
 from tidelog.net.byte_pool import address_of
 from tidelog.net.call import Call
@@ -36,7 +37,7 @@ from tidelog.net.grpc_log import is_caller_gone
 from tidelog.net.handlers import Serve
 from tidelog.net.internal_calls import check_method, check_request
 from tidelog.net.listeners import Listener
-from tidelog.net.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
+from tidelog.net.request_elements import ELEMENTS_MAX, SMALL_BYTES, look_for_too_many
 from tidelog.net.unfinished_requests import UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadResponse
 
@@ -61,8 +62,10 @@ class Edge:
         on_fatal: Callable[[BaseException], None],
         unread: NodeResponses,
         unfinished: UnfinishedRequests,
+        turns: SharedTurns,
     ) -> None:
         self._listener = listener
+        self._turns = turns
         self._on_fatal = on_fatal
         self._unread = unread.others
         self._answers = unread.answers
@@ -101,17 +104,21 @@ class Edge:
             return await self._count_unread(serving, context, is_from_node=is_from_node)
 
         return make(
-            self._behaviour(answered if counts_itself else counted),
-            request_deserializer=_reader(method),
+            self._behaviour(answered if counts_itself else counted, method.input_type),
+            request_deserializer=None,  # read by the behaviour, in turns
             response_serializer=_serialize,
         )
 
-    def _behaviour(self, answer: Answer) -> Callable[[Any, Context], Any]:
+    def _behaviour(
+        self, answer: Callable[[Any, Context], Any], kind: Descriptor
+    ) -> Callable[[Any, Context], Any]:
         async def behaviour(request: Any, context: Context) -> Any:
+            peer = context.peer()
+            work_for(Caller(self._turns, peer.rpartition(":")[0]))
             try:
                 if not hasattr(request, "__aiter__"):
-                    return await answer(self._receive(request, context.peer()), context)
-                return await answer(self._readable(request, context.peer()), context)
+                    return await answer(await self._receive(request, kind, peer), context)
+                return await answer(self._readable(request, kind, peer), context)
             except TidelogError as error:
                 await context.abort(_status(error), error.message)
             except NotImplementedError:
@@ -147,6 +154,7 @@ class Edge:
             response = await serving
             if response is None:  # the handler wrote its responses itself
                 return None
+            await answer_turn()
             data = response.SerializeToString()
             if len(data) >= COUNTED_BYTES_MIN:
                 when_ended(context, self._hold(peer, len(data), is_from_node=is_from_node))
@@ -185,17 +193,25 @@ class Edge:
 
         return release
 
-    def _receive(self, received: _Received, peer: str) -> Any:
-        """Count a received request and return it; raise its parse error."""
-        self._unfinished.note_finished(peer, received.size_bytes)
-        if isinstance(received.request, TidelogError):
-            raise received.request
-        check_request(received.request, self._listener)
-        return received.request
+    async def _receive(self, data: bytes, kind: Descriptor, peer: str) -> Any:
+        """Count a received request, read it and return it. Raises `InvalidRequestError`."""
+        self._unfinished.note_finished(peer, len(data))
+        if len(data) > SMALL_BYTES and await _has_too_many(data, kind):
+            raise _TooManyError(
+                f"the request has more than {ELEMENTS_MAX} elements: split it into several",
+            )
+        try:
+            request = message_factory.GetMessageClass(kind).FromString(data)
+        except DecodeError as error:
+            raise InvalidRequestError(f"the bytes are not a {kind.name}: {error}") from None
+        check_request(request, self._listener)
+        return request
 
-    async def _readable(self, requests: AsyncIterator[_Received], peer: str) -> AsyncIterator[Any]:
-        async for received in requests:
-            yield self._receive(received, peer)
+    async def _readable(
+        self, requests: AsyncIterator[bytes], kind: Descriptor, peer: str
+    ) -> AsyncIterator[Any]:
+        async for data in requests:
+            yield await self._receive(data, kind, peer)
 
     def _call_of(self, context: Context) -> Call:
         left_s: float | None = context.time_remaining()  # the stubs know no None
@@ -208,29 +224,14 @@ class Edge:
         )
 
 
-class _Received(NamedTuple):
-    """A complete message."""
-
-    request: Any  # of the method's type, or a TidelogError in its place
-    size_bytes: int
-
-
-def _reader(method: MethodDescriptor) -> Callable[[bytes], _Received]:
-    """Build a parser that returns errors: gRPC would log raised ones and answer UNKNOWN."""
-    read = message_factory.GetMessageClass(method.input_type).FromString
-
-    def request_or_error(data: bytes) -> Any:
-        if len(data) > SMALL_BYTES and has_too_many(data, method.input_type):
-            return _TooManyError(
-                f"the request has more than {ELEMENTS_MAX} elements: split it into several",
-            )
+async def _has_too_many(data: bytes, kind: Descriptor) -> bool:
+    looking = look_for_too_many(data, kind)
+    while True:
         try:
-            return read(data)
-        except DecodeError as error:
-            what = f"the bytes are not a {method.input_type.name}: {error}"
-            return InvalidRequestError(what)
-
-    return lambda data: _Received(request_or_error(data), len(data))
+            next(looking)
+        except StopIteration as end:
+            return bool(end.value)
+        await turn()
 
 
 async def _answer(serving: Any, context: Context) -> Any:

@@ -18,6 +18,7 @@ from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
 from tidelog.core.logs import get_logger
+from tidelog.core.turns import SharedTurns
 from tidelog.net.grpc_channels import KEEPALIVE
 from tidelog.net.grpc_connections import (
     connections_at,
@@ -82,6 +83,7 @@ class GrpcServer:
         on_fatal: Callable[[BaseException], None],
         unread: NodeResponses | None = None,
         unfinished: UnfinishedRequests | None = None,
+        turns: SharedTurns | None = None,
         max_idle_ms: int = MAX_IDLE_MS,
     ) -> None:
         self._unread = unread or NodeResponses(UnreadLimits(), _loop_ms)
@@ -97,9 +99,10 @@ class GrpcServer:
             ("grpc.server_handshake_timeout_ms", min(max_idle_ms, HANDSHAKE_MS_MAX)),
         )
         self._servers: dict[Listener, grpc.aio.Server] = {}
+        shared = turns or SharedTurns()
         for listener in listeners:
             server = self._servers[listener] = grpc.aio.server(options=options)
-            edge = Edge(listener, on_fatal, self._unread, self._unfinished)
+            edge = Edge(listener, on_fatal, self._unread, self._unfinished, shared)
             self._add_services(server, edge, services)
 
     async def start(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from tidelog.broker.kafka.server import KafkaServer, KafkaTimes
 from tidelog.broker.kafka.traffic import KafkaTraffic
+from tidelog.core.turns import SharedTurns
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.net.answer_budget import AnswerBudget
 from tidelog.net.listeners import kafka_listeners
@@ -25,12 +26,14 @@ def build_kafka(
     ports: BrokerPorts | None,
     *,
     answers: AnswerBudget,
+    turns: SharedTurns,
     on_fatal: Callable[[BaseException], None],
 ) -> KafkaServer | None:
     """Build the server of a node's listeners of Kafka's protocol; None: it has none.
 
-    `answers` have their room beside those of other listeners. `ports` are None on a node that is
-    no broker: it serves nothing but ApiVersions.
+    `answers` have their room beside those of other listeners, and `turns` are those of the clients
+    of all listeners. `ports` are None on a node that is no broker: it serves nothing but
+    ApiVersions.
     """
     if not kafka_listeners(config.listeners):
         return None
@@ -46,7 +49,7 @@ def build_kafka(
         None if ports is None else ports.groups.coordinator,
     )
     return KafkaServer(
-        apis=dispatch(rows, traffic.note_errors, AnswerRules(answers, sizes.of_request)),
+        apis=dispatch(rows, traffic.note_errors, AnswerRules(answers, sizes.of_request), turns),
         config=config.kafka,
         times=times,
         on_fatal=on_fatal,

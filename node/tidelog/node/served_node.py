@@ -66,6 +66,7 @@ class ServedNode:
             max_idle_ms=config.connections_max_idle_ms,
             unread=self.node.unread,
             unfinished=self.node.unfinished,
+            turns=self.node.turns,
         )
         self._kafka = _kafka_listeners(config, self.node)
         self._posts = _record_posts(config, outside.peers)

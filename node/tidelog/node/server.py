@@ -22,6 +22,7 @@ from tidelog.broker.partition.ports import ReplicaPorts
 from tidelog.broker.replica_manager import ControllerCalls, ReplicaHooks, ReplicaManager
 from tidelog.core.logs import get_logger
 from tidelog.core.metric_family import MetricFamily
+from tidelog.core.turns import SharedTurns
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.call import Call
@@ -86,6 +87,8 @@ class Node:
         self.unfinished = UnfinishedRequests(config.unfinished)
         self.unread = unread
         """Updated, as `unfinished`, by the transport that serves `services`."""
+        self.turns = SharedTurns()
+        """Turns of the loop for the clients of all listeners."""
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
@@ -96,7 +99,11 @@ class Node:
         self._stalls = LoopStalls(ports.clock)
         self._traffic: ClientTraffic | None = None
         self.kafka = build_kafka(
-            config, self._add_services(), answers=unread.answers, on_fatal=ports.on_fatal
+            config,
+            self._add_services(),
+            answers=unread.answers,
+            turns=self.turns,
+            on_fatal=ports.on_fatal,
         )
         """Server of Kafka's protocol; None without such a listener."""
 
@@ -381,7 +388,14 @@ def _build_broker(
         producer_ids=producer_ids,
         note=journal.note,
     )
-    groups = _build_groups(config, ports, replica_manager, follower, lifecycle, journal)
+    groups = build_groups(
+        config,
+        ports,
+        replica_manager=replica_manager,
+        image=lambda: follower.image,
+        lifecycle=lifecycle,
+        note=journal.note,
+    )
     return BrokerParts(
         *(start_record, replica_manager, follower, lifecycle, forwarder, producer_ids),
         *(groups, transactions, internal),
@@ -396,6 +410,7 @@ def _build_forwarder(
         follower=follower,
         random=ports.random,
         auto_create=config.auto_create_topics_enable,
+        topics_max=config.controller.topics_per_request_max,
     )
 
 
@@ -406,24 +421,6 @@ def _build_producer_ids(
         broker_id=config.node_id,
         broker_epoch=lambda: lifecycle.broker_epoch,
         controllers=controllers,
-    )
-
-
-def _build_groups(
-    config: NodeConfig,
-    ports: Ports,
-    replica_manager: ReplicaManager,
-    follower: MetadataFollower,
-    lifecycle: Lifecycle,
-    journal: NodeJournal,
-) -> GroupCoordinator:
-    return build_groups(
-        config,
-        ports,
-        replica_manager=replica_manager,
-        image=lambda: follower.image,
-        lifecycle=lifecycle,
-        note=journal.note,
     )
 
 

@@ -2,6 +2,7 @@
 
 KafkaMessageError           message, version, field, problem
 ├── MalformedMessageError   bytes that are not what the message's version says
+│   └── TooManyElementsError   more elements than the reader takes
 ├── UnsupportedVersionError a version that the message does not have
 └── UnencodableMessageError a value that the version's form cannot hold: a bug of the caller
 
@@ -38,6 +39,10 @@ class KafkaMessageError(ValueError):
 
 class MalformedMessageError(KafkaMessageError):
     """Bytes that end too early, go on too long, or hold a length or text that cannot be."""
+
+
+class TooManyElementsError(MalformedMessageError):
+    """More elements in all lists of a message than its reader takes."""
 
 
 class UnsupportedVersionError(KafkaMessageError):

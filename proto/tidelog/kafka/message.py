@@ -56,7 +56,10 @@ class Message(msgspec.Struct, gc=False):
     def decode_prefix(
         cls, data: Buffer, version: int, *, elements_max: int = ELEMENTS_MAX
     ) -> tuple[Self, int]:
-        """Read a message from the beginning of `data`: it, and where it ends."""
+        """Read a message from the beginning of `data`: it, and where it ends.
+
+        Raises `TooManyElementsError` before it has read more than `elements_max` elements.
+        """
         read = cls._READERS.get(version)
         if read is None:
             raise cls._unsupported(version)

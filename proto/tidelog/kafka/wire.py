@@ -12,7 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from struct import Struct, unpack_from
 
-from tidelog.kafka.errors import MalformedMessageError, UnencodableMessageError
+from tidelog.kafka.errors import (
+    MalformedMessageError,
+    TooManyElementsError,
+    UnencodableMessageError,
+)
 
 Buffer = bytes | bytearray | memoryview
 """Bytes of records: what is decoded is a memoryview, what is encoded may be any of these."""
@@ -58,8 +62,8 @@ def bad_count(field: str, count: int, left: int, room: int) -> MalformedMessageE
     """The error for more elements than `left` bytes, or the message's `room`, can hold."""
     if room < 0 and 0 <= count <= left:
         problem = f"{count} elements: {-room} too many for one message"
-    else:
-        problem = f"{count} elements, where {left} bytes are left"
+        return TooManyElementsError(problem, field=field)
+    problem = f"{count} elements, where {left} bytes are left"
     return MalformedMessageError(problem, field=field)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 
 import pytest
@@ -204,6 +205,26 @@ def test_all_are_read_page_by_page_in_order() -> None:
     last = first[-1].partition
     rest = offsets.fetch_all("g", TOPICS, after=(last.topic, last.partition), limit=9)
     assert [one.partition for one in first + rest] == sorted(held)
+
+
+def test_a_page_costs_what_it_has_and_not_what_the_group_has() -> None:
+    offsets, topics = fresh(), OfTest()
+    topics.counts[ORDERS] = 3_000
+    said = [(orders(number), CommittedOffset(number)) for number in range(3_000)]
+    replay(offsets, offsets.commit("g", said, topics, NOW_MS).records)
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        page = offsets.fetch_all("g", topics, after=("orders", 9), limit=5)
+    finally:
+        sys.setprofile(None)
+    assert [one.partition for one in page] == [orders(number) for number in range(10, 15)]
+    assert calls < 3 * 3_000
 
 
 def test_offsets_of_a_deleted_topic_do_not_apply_to_a_later_one_of_its_name() -> None:

@@ -13,7 +13,7 @@ from tidelog.broker.controller_link.channel import ControllerChannel, answer_in
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError
-from tidelog.core.wire_errors import raise_for, to_wire
+from tidelog.core.wire_errors import error_message, raise_for, to_wire
 from tidelog.metadata.command_ids import COMMAND_ID_BYTES
 from tidelog.metadata.commands import COMMANDS
 from tidelog.metadata.topics import SETTLED
@@ -36,11 +36,13 @@ class ControllerForwarder:
         follower: MetadataFollower,
         random: Random,
         auto_create: bool,
+        topics_max: int,
     ) -> None:
         self._controllers = controllers
         self._follower = follower
         self._random = random
         self._auto_create = auto_create
+        self._topics_max = topics_max
 
     async def forward(self, method: Method[Request, Response], request: Request) -> Response:
         """Have the controllers decide; the reply comes when this broker's image shows the change.
@@ -67,6 +69,10 @@ class ControllerForwarder:
         missing = [name for name in names if name not in self._follower.image.topics]
         if not missing or not self._auto_create:
             return {}
+        if len(missing) > self._topics_max:
+            what = f"{len(missing)} topics to create in one request: name at most"
+            refusal = error_message(common_pb2.INVALID_REQUEST, f"{what} {self._topics_max}")
+            return dict.fromkeys(missing, refusal)
         request = CreateTopicsRequest(topics=[NewTopic(name=name) for name in missing])
         response = await self.forward(CREATE_TOPICS, request)
         if response.error.code != common_pb2.NONE:

@@ -397,17 +397,23 @@ class CommittedOffsets:
         """
         pending = self.pending.of_group(group_id) if require_stable else {}
         held = self._by_group.get(group_id, {})
-        found = []
-        for key in {**held, **pending}:
-            topic = topics.name(key[0])
-            if topic is None or (topic, key[1]) <= after:
-                continue
-            partition = TopicPartition(topic, *key)
-            if key in pending:
-                found.append(OffsetResult(partition, error=unstable(topic, key[1])))
-            else:
-                found.append(OffsetResult(partition, held[key][1]))
-        return sorted(found, key=lambda one: one.partition)[:limit]
+        # Whatever the number of all offsets, results are made and sorted for this page alone.
+        numbers: dict[bytes, list[int]] = {}
+        for topic_id, number in {**held, **pending} if pending else held:
+            numbers.setdefault(topic_id, []).append(number)
+        named = [(topics.name(topic_id) or "", topic_id) for topic_id in numbers]
+        found: list[OffsetResult] = []
+        for topic, topic_id in sorted(one for one in named if one[0] and one[0] >= after[0]):
+            behind = sorted([one for one in numbers[topic_id] if (topic, one) > after])
+            for number in behind[: limit - len(found)]:
+                partition, key = TopicPartition(topic, topic_id, number), (topic_id, number)
+                if key in pending:
+                    found.append(OffsetResult(partition, error=unstable(topic, number)))
+                else:
+                    found.append(OffsetResult(partition, held[key][1]))
+            if len(found) == limit:
+                break
+        return found
 
 
 class Resolver:

@@ -3,7 +3,8 @@
 Decides which requests are admitted; the partition's core decides about its appends. An error in one
 partition's batches is that partition's result and affects no other.
 
-Most appends run in the request's first step. Compressed batches are inflated first, to validate
+Most appends run in the request's first step, those of a wide request in turns: its connection has
+nothing else begun until it is answered. Compressed batches are inflated first, to validate
 their records, large ones by a worker. Large uncompressed batches are walked in slices, with other
 work in between. Later appends to such a partition wait in line (`AppendOrder`), and all checks are
 repeated when their turn has come. Batches for a partition that is being opened wait in a line
@@ -41,6 +42,7 @@ from tidelog.core.errors import (
     TidelogError,
 )
 from tidelog.core.internal_topics import check_not_internal
+from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import error_message, to_wire
 from tidelog.core.workers import Workers
 from tidelog.log.config import LogConfig
@@ -129,7 +131,7 @@ class Appender:
             refusal = _transactional_refusal(request)
         if refusal is not None:
             self._partitions.note_refusal("append refused", "", -1, refusal)
-            return [_refuse(data, refusal) for data in request.partitions]
+            return [_refuse(data, refusal) async for data in in_turns(request.partitions)]
         self.in_flight_bytes += size_bytes
         try:
             return await self._append_all(request)
@@ -157,8 +159,8 @@ class Appender:
         timeout_ms = self._config.ack_timeout_ms(request.timeout_ms)
         delayed = DelayedAnswer("appended")
         later: list[asyncio.Task[None]] = []
-        for index, data in enumerate(request.partitions):
-            result = ProduceResult(data.topic, data.partition)
+        async for data in in_turns(request.partitions):
+            index, result = len(results), ProduceResult(data.topic, data.partition)
             results.append(result)
             slot = _Slot(
                 *(data, result, request.acks, delayed, index),
@@ -171,7 +173,7 @@ class Appender:
         if later:
             await asyncio.gather(*later)
         failures = await delayed.wait(timeout_ms)
-        for index, failure in failures.items():
+        async for index, failure in in_turns(failures.items()):
             self._fail(results[index], failure)
         return results
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import deque
 from typing import Protocol
 
+from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import error_message
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -76,8 +77,10 @@ class DelayedAnswer:
                 async with asyncio.timeout(timeout_ms / 1000):
                     await self._resolved
             except TimeoutError:
-                late = {index: self._timed_out(offset) for index, offset in self._waiting.items()}
-                return self._failures | late
+                late = list(self._waiting.items())
+                self._failures |= {
+                    index: self._timed_out(offset) async for index, offset in in_turns(late)
+                }
         return self._failures
 
     def _timed_out(self, offset: int) -> Error:

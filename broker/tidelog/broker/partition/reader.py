@@ -76,12 +76,12 @@ class Reader:
                 self._fail_lookup(result, to_wire(error))
         return response
 
-    def offset_for_leader_epoch(
+    async def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest
     ) -> OffsetForLeaderEpochResponse:
         """Find the end of the largest epoch ≤ the requested one on the leader (KIP-101, 279)."""
         response = OffsetForLeaderEpochResponse()
-        for asked in request.partitions:
+        async for asked in in_turns(request.partitions):
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
                 partition = self._partitions.find(asked.topic, asked.partition, asked.topic_id)

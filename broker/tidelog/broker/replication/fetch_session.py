@@ -31,13 +31,14 @@ from tidelog.broker.replication.fetch_answer import NOTHING_SENT, FetchAnswer, F
 from tidelog.core.env import Clock
 from tidelog.core.errors import InvalidRequestError
 from tidelog.core.memory_reads import Loaded, NotInMemoryError
+from tidelog.core.turns import in_turns, turn
 from tidelog.core.wire_errors import error_message
 from tidelog.net.call import Call
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import READ_COMMITTED, READ_UNCOMMITTED
 
 READ_PER_STEP_MAX = 200
-"""Partitions read for one answer before yielding to other tasks."""
+"""Partitions read for one answer of a stream before yielding to other tasks."""
 REQUESTS_MAX = 4
 """Requests read ahead of their answers; beyond it the stream is not read."""
 LOADS_MAX = 4
@@ -160,14 +161,14 @@ class FetchSession:
         self._is_begun, self._replica_id = True, replica_id
         self._follower = self._reader.follower(request)
 
-    def _merge(self, request: Fetch, answer: FetchAnswer) -> None:
+    async def _merge(self, request: Fetch, answer: FetchAnswer) -> None:
         """Merge a request into the session; answer partitions that cannot be read at once."""
-        for key in request.forgotten:
+        async for key in in_turns(request.forgotten):
             slot = self._slots.get(key)
             if slot is not None:
                 self._forget(slot)
         named: set[Key] = set()  # for membership tests only
-        for asked in request.partitions:
+        async for asked in in_turns(request.partitions):
             key = asked.topic, asked.partition
             partition = self._partitions.held.get(key)
             if key in named:
@@ -241,17 +242,17 @@ class FetchSession:
     async def _answer(self, request: Fetch, answer: FetchAnswer) -> list[FetchResult]:
         answer.max_bytes = self._reader.max_bytes(request)
         answer.min_bytes = max(1, request.min_bytes)
-        self._merge(request, answer)
+        await self._merge(request, answer)
         deadline_ms = self._reader.deadline_ms(request)
         loads_end_ms = max(deadline_ms, self._clock.monotonic_ms() + LOAD_WAIT_MS_MIN)
-        is_all_read = self._fill(answer)
+        is_all_read = await self._fill(answer)
         if not answer.is_complete:
             await self._wait(answer, deadline_ms, is_all_read=is_all_read)
         while answer.is_whole and answer.room_bytes and (self._loads or not is_all_read):
             if is_all_read and not await self._signal_until(loads_end_ms):
                 self._leave_loads()
                 break
-            is_all_read = self._fill(answer)
+            is_all_read = await self._fill(answer)
         for slot in answer.sizes:
             slot.is_armed = False
             self._dirty.pop(slot, None)
@@ -265,7 +266,7 @@ class FetchSession:
         """Read partitions with news until there is enough, the deadline, or the next request."""
         is_consumer = self._replica_id is None
         if is_consumer and not self._reader.may_wait:
-            for slot in self._slots.values():
+            async for slot in in_turns(list(self._slots.values())):
                 self._reader.refuse_to_wait(answer.begin(slot))
                 answer.failed[slot] = None
             return
@@ -277,40 +278,43 @@ class FetchSession:
                 if is_all_read:
                     await self._signal_until(deadline_ms)
                 else:
-                    await asyncio.sleep(0)
-                is_all_read = self._fill(answer)
+                    await turn()
+                is_all_read = await self._fill(answer)
         finally:
             self._reader.waiting_consumers -= is_consumer
 
-    def _fill(self, answer: FetchAnswer) -> bool:
+    async def _fill(self, answer: FetchAnswer) -> bool:
         """Read as much as there is room for; if there is none, wait for a wake-up.
 
         False: there is room, and not all partitions had their turn yet.
         """
         answer.room_bytes = answer.unread.grow(answer.max_bytes)
-        is_all_read = self._read_dirty(answer)
+        is_all_read = await self._read_dirty(answer)
         answer.unread.settle(answer.size_bytes)
         if self._dirty and not answer.room_bytes and not answer.is_complete:
             answer.unread.wait(answer.max_bytes, self._signal.set)
             return True
         return is_all_read
 
-    def _read_dirty(self, answer: FetchAnswer) -> bool:
+    async def _read_dirty(self, answer: FetchAnswer) -> bool:
         """Read the partitions that may have news, the longest waiting first.
 
-        False: not all of them had their turn yet.
+        A whole answer reads all of them, yielding in between. False: not all had their turn yet.
         """
         slots = self._reader.rotate(self._dirty) if answer.is_whole else list(self._dirty)
         if self._loads:
             # Loaded partitions first: reading them makes room for other loads.
             slots.sort(key=lambda slot: slot.load is None)
         self._has_unshelved = False
+        if answer.is_whole:
+            async for slot in in_turns(slots):
+                self._read(slot, answer)
+            return not self._has_unshelved
         for count, slot in enumerate(slots):
-            if not answer.is_whole:
-                if answer.is_full:
-                    break
-                if count == READ_PER_STEP_MAX:
-                    return False
+            if answer.is_full:
+                break
+            if count == READ_PER_STEP_MAX:
+                return False
             self._read(slot, answer)
         return not self._has_unshelved
 

@@ -110,9 +110,10 @@ class AdminHandler:
         names = list(dict.fromkeys(request.names)) or sorted(image.topics)
         topics = [image.topics[name] for name in names if name in image.topics]
         offsets = await self._offsets(image, topics)
-        return DescribeTopicsResponse(
-            topics=[_describe(image, name, offsets) async for name in in_turns(names)],
-        )
+        response = DescribeTopicsResponse()
+        async for name in in_turns(names):
+            response.topics.append(_describe(image, name, offsets))
+        return response
 
     async def describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         """See `Admin.DescribeConfigs`."""

@@ -10,6 +10,7 @@ from collections.abc import (
     Coroutine,
     Iterable,
     Mapping,
+    Sequence,
 )
 from contextlib import aclosing
 from functools import partial
@@ -21,16 +22,16 @@ from tidelog.broker.controller_link.unreachable_reports import UnreachableReport
 from tidelog.broker.partition.fetch import Fetch, FetchResult
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.errors import BrokerNotAvailableError
-from tidelog.core.turns import in_turns
+from tidelog.core.turns import in_turns, listed, written
 from tidelog.core.wire_errors import error_message
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.net.call import LOCAL_CALL, Call, counts_responses
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.handlers.client_traffic import ClientTraffic
-from tidelog.node.handlers.fetch_codec import decode_fetch, encode_fetch
+from tidelog.node.handlers.fetch_codec import decode_fetch, decode_position, encode_fetch
 from tidelog.node.handlers.produce_codec import decode_produce, encode_produce
 from tidelog.node.handlers.produce_stream import ProduceStream
-from tidelog.node.handlers.reached import address_hints, live_brokers
+from tidelog.node.handlers.reached import Hinted, address_hints, live_brokers
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
@@ -102,9 +103,9 @@ class BrokerHandler:
         """See `Broker.Fetch`."""
         self._check(request)
         session = self._replica_manager.session(call)
-        results = await session.fetch(decode_fetch(request))
-        response = encode_fetch(results)
-        address_hints(response.partitions, self._image(), call.listener)
+        results = await session.fetch(await _decode_fetch(request))
+        response = await _encode_fetch(results)
+        await self._address(response.partitions, call)
         if request.HasField("replica_id"):
             self._own.stamp(response)
         else:
@@ -125,16 +126,16 @@ class BrokerHandler:
                 if request.HasField("replica_id"):
                     replica_id = request.replica_id
                     self._reports.note_request(replica_id)
-                yield decode_fetch(request)
+                yield await _decode_fetch(request)
 
         try:
             async with aclosing(self._replica_manager.session(call).answers(heard())) as answers:
                 async for results in answers:
-                    response = encode_fetch(results)
+                    response = await _encode_fetch(results)
                     if replica_id is None:
                         self._count_fetched(call, results)
                     del results  # their records must not be in memory twice while it is unread
-                    address_hints(response.partitions, self._image(), call.listener)
+                    await self._address(response.partitions, call)
                     if replica_id is not None:
                         self._own.stamp(response)
                     yield response
@@ -142,6 +143,11 @@ class BrokerHandler:
             if replica_id is not None:
                 self._reports.hung_up(replica_id)
             raise
+
+    async def _address(self, results: Sequence[Hinted], call: Call) -> None:
+        """Put the leaders' addresses into answers."""
+        image, listener = self._image(), call.listener
+        await written(results, lambda piece: address_hints(piece, image, listener))
 
     def _count_fetched(self, call: Call, results: Iterable[FetchResult]) -> None:
         self.traffic.fetched(call.client_id, sum(len(one.records) for one in results))
@@ -156,7 +162,7 @@ class BrokerHandler:
     ) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
         response = await self._replica_manager.reader.list_offsets(request)
-        address_hints(response.partitions, self._image(), call.listener)
+        await self._address(response.partitions, call)
         return response
 
     async def delete_records(
@@ -164,7 +170,7 @@ class BrokerHandler:
     ) -> DeleteRecordsResponse:
         """See `Broker.DeleteRecords`."""
         response = await self._replica_manager.record_deleter.delete_records(request)
-        address_hints(response.partitions, self._image(), call.listener)
+        await self._address(response.partitions, call)
         return response
 
     async def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
@@ -176,7 +182,7 @@ class BrokerHandler:
     ) -> DescribeProducersResponse:
         """See `Broker.DescribeProducers`."""
         response = await self._replica_manager.descriptions.describe_producers(request)
-        address_hints(response.partitions, self._image(), call.listener)
+        await self._address(response.partitions, call)
         return response
 
     async def write_transaction_markers(
@@ -193,14 +199,14 @@ class BrokerHandler:
     ) -> AbortHangingTransactionResponse:
         """See `Broker.AbortHangingTransaction`."""
         response = await self._replica_manager.markers.abort_hanging(request)
-        address_hints([response], self._image(), call.listener)
+        await self._address([response], call)
         return response
 
     async def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest
     ) -> OffsetForLeaderEpochResponse:
         """See `Broker.OffsetForLeaderEpoch`."""
-        return self._replica_manager.reader.offset_for_leader_epoch(request)
+        return await self._replica_manager.reader.offset_for_leader_epoch(request)
 
     async def init_producer_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
         """See `Broker.InitProducerId`."""
@@ -222,15 +228,15 @@ class BrokerHandler:
         image = self._image()
         # Answering a topic requested twice only once bounds the answer.
         names = list(dict.fromkeys(request.topics)) or sorted(image.topics)
-        return MetadataResponse(
+        response = MetadataResponse(
             brokers=live_brokers(image, call.listener),
             cluster_id=self._own.cluster_id,
             controller_id=self._controller_id(),
-            topics=[
-                self._topics.answer(image, name, failed.get(name)) async for name in in_turns(names)
-            ],
             metadata_offset=image.offset,
         )
+        async for name in in_turns(names):
+            response.topics.append(self._topics.answer(image, name, failed.get(name)))
+        return response
 
     async def _begin(
         self, call: Call, request: ProduceRequest
@@ -248,12 +254,24 @@ class BrokerHandler:
         produce = decode_produce(request)
         self.traffic.produced(call.client_id, produce.size_bytes)
         results = await self._replica_manager.appender.produce(produce)
-        response = encode_produce(results, request.correlation_id)
-        address_hints(response.partitions, self._image(), call.listener)
-        for result in response.partitions:
-            if result.topic in failed:
-                result.error.CopyFrom(failed[result.topic])
+        response = ProduceResponse(correlation_id=request.correlation_id)
+        await written(results, partial(encode_produce, into=response))
+        await self._address(response.partitions, call)
+        if failed:
+            async for result in in_turns(response.partitions):
+                if result.topic in failed:
+                    result.error.CopyFrom(failed[result.topic])
         return response
+
+
+async def _decode_fetch(request: FetchRequest) -> Fetch:
+    return decode_fetch(request, await listed(map(decode_position, request.partitions)))
+
+
+async def _encode_fetch(results: Sequence[FetchResult]) -> FetchResponse:
+    response = FetchResponse()
+    await written(results, partial(encode_fetch, into=response))
+    return response
 
 
 class _TopicAnswers:

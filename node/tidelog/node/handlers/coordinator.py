@@ -19,7 +19,7 @@ from tidelog.core.errors import (
     InvalidRequestError,
     TidelogError,
 )
-from tidelog.core.turns import in_turns
+from tidelog.core.turns import in_turns, listed, written
 from tidelog.core.wire_errors import to_wire
 from tidelog.metadata.image import MetadataImage
 from tidelog.net.call import LOCAL_CALL, Call
@@ -28,8 +28,6 @@ from tidelog.node.handlers.group_limits import (
     DESCRIBED_BYTES_MAX,
     check_groups,
     check_partitions,
-    listed,
-    written,
 )
 from tidelog.node.handlers.group_stream import GroupStream
 from tidelog.node.handlers.reached import coordinator_of
@@ -159,7 +157,7 @@ class CoordinatorHandler:
         """See `Coordinator.OffsetCommit`."""
         response = OffsetCommitResponse()
         try:
-            check_partitions(request.topics, "the commit")
+            await check_partitions(request.topics, "the commit")
             offsets = await listed(codec.decode_offsets(request))
             results = await self.coordinator.commit(
                 request.group_id, codec.decode_committer(request), offsets
@@ -176,7 +174,7 @@ class CoordinatorHandler:
         """See `Coordinator.TransactionalOffsetCommit`."""
         response = TransactionalOffsetCommitResponse()
         try:
-            check_partitions(request.topics, "the commit")
+            await check_partitions(request.topics, "the commit")
             offsets = await listed(codec.decode_offsets(request))
             results = await self.coordinator.transactional.commit(
                 request.group_id,
@@ -199,7 +197,7 @@ class CoordinatorHandler:
         try:
             committer = codec.decode_committer(request)
             if request.topics:
-                check_partitions(request.topics, "the look-up")
+                await check_partitions(request.topics, "the look-up")
                 partitions = await listed(codec.decode_partitions(request.topics))
                 results = await self.coordinator.fetch(
                     request.group_id, committer, partitions, stable=request.require_stable
@@ -226,7 +224,7 @@ class CoordinatorHandler:
         """See `Coordinator.OffsetDelete`."""
         response = OffsetDeleteResponse()
         try:
-            check_partitions(request.topics, "the deletion")
+            await check_partitions(request.topics, "the deletion")
             partitions = await listed(codec.decode_partitions(request.topics))
             results = await self.coordinator.delete_offsets(request.group_id, partitions)
         except TidelogError as error:

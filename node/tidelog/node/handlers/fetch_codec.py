@@ -14,10 +14,12 @@ _NEW = tuple.__new__
 """Skips the named tuple's own `__new__`, which costs as much as the rest of an item."""
 
 
-def decode_fetch(request: FetchRequest) -> Fetch:
-    """Decode a request whose size and number of elements the transport has checked."""
+def decode_fetch(request: FetchRequest, positions: list[FetchPosition] | None = None) -> Fetch:
+    """Decode a request whose size the transport has checked, or what is not in `positions`."""
     return Fetch(
-        partitions=[_decode_position(one) for one in request.partitions],
+        partitions=list(map(decode_position, request.partitions))
+        if positions is None
+        else positions,
         forgotten=[(one.topic, one.partition) for one in request.forgotten],
         replica_id=request.replica_id if request.HasField("replica_id") else None,
         replica_epoch=request.replica_epoch,
@@ -28,7 +30,8 @@ def decode_fetch(request: FetchRequest) -> Fetch:
     )
 
 
-def _decode_position(asked: FetchPartition) -> FetchPosition:
+def decode_position(asked: FetchPartition) -> FetchPosition:
+    """Decode a position of a request."""
     has = asked.HasField
     return _NEW(
         FetchPosition,
@@ -45,9 +48,14 @@ def _decode_position(asked: FetchPartition) -> FetchPosition:
     )
 
 
-def encode_fetch(results: Iterable[FetchResult]) -> FetchResponse:
-    """Encode an answer. Protobuf copies the records: let go of `results` before sending it."""
-    response = FetchResponse()
+def encode_fetch(
+    results: Iterable[FetchResult], into: FetchResponse | None = None
+) -> FetchResponse:
+    """Encode an answer, or more results `into` one.
+
+    Protobuf copies the records: drop `results` before sending it.
+    """
+    response = FetchResponse() if into is None else into
     for result in results:
         # Fields one by one: as keywords they take three times as long.
         answer = response.partitions.add()

@@ -30,9 +30,14 @@ def decode_produce(request: ProduceRequest) -> Produce:
     )
 
 
-def encode_produce(results: Iterable[ProduceResult], correlation_id: int = 0) -> ProduceResponse:
-    """Encode the answer to the request with this correlation id."""
-    response = ProduceResponse(correlation_id=correlation_id)
+def encode_produce(
+    results: Iterable[ProduceResult],
+    correlation_id: int = 0,
+    *,
+    into: ProduceResponse | None = None,
+) -> ProduceResponse:
+    """Encode the answer to the request with this correlation id, or more results `into` one."""
+    response = ProduceResponse(correlation_id=correlation_id) if into is None else into
     for result in results:
         # Fields one by one: as keywords they take three times as long.
         answer = response.partitions.add()

@@ -10,12 +10,17 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
+from tidelog.core.turns import PER_TURN
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 
 REQUESTS_MAX = 64
 
 Begin = Callable[[ProduceRequest], Awaitable[Coroutine[Any, Any, ProduceResponse]]]
-"""Function that returns a request's work once it may start; its first step appends."""
+"""Function that returns a request's work once it may start.
+
+Its first step appends to up to `PER_TURN` partitions; a request with more is answered before the
+next one starts.
+"""
 
 
 class ProduceStream:
@@ -55,6 +60,8 @@ class ProduceStream:
             task = asyncio.create_task(await self._begin(request))
             self._working[task] = None
             task.add_done_callback(self._on_done)
+            if len(request.partitions) > PER_TURN:
+                await asyncio.wait([task])  # it may yield before it has appended everything
             while not self._has_room():
                 self._room.clear()
                 await self._room.wait()

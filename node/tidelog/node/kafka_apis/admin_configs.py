@@ -7,11 +7,11 @@ and told by that node alone. Loggers, groups and client metrics have no configs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import NamedTuple
 
 from tidelog.core.errors import KafkaError
-from tidelog.core.turns import in_turns
+from tidelog.core.turns import PER_PIECE, in_turns
 from tidelog.core.wire_errors import to_wire
 from tidelog.kafka.messages import alter_configs_request as full
 from tidelog.kafka.messages import incremental_alter_configs_request as incremental
@@ -46,7 +46,13 @@ from tidelog.metadata import configs
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.topics import validate_topic_name
 from tidelog.node.kafka_apis.admin_broker_configs import STATIC_BROKER_CONFIG, own_configs
-from tidelog.node.kafka_apis.admin_refusals import Refusal, invalid, named_twice, refusal
+from tidelog.node.kafka_apis.admin_refusals import (
+    Refusal,
+    invalid,
+    named_twice,
+    refusal,
+    too_many,
+)
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.kafka_apis.error_codes import UNSUPPORTED_VERSION, throttle_ms
 from tidelog.node.kafka_apis.served import ApiCall
@@ -100,7 +106,7 @@ class DescribeConfigsHandler:
                 results.append(_failed(resource, fault))
             else:
                 results.append(self._describe(resource, image))
-        for result in results:
+        async for result in in_turns(results):
             _leave_out(
                 result,
                 has_synonyms=request.include_synonyms,
@@ -176,11 +182,18 @@ class AlterConfigsHandler:
     ) -> AlterConfigsResponse:
         """See `ApiHandler`."""
         del call
+        if fault := _too_many(request.resources, self._ports):
+            return AlterConfigsResponse(
+                responses=[
+                    AlterConfigsResourceResponse(*fault, one.resource_type, one.resource_name)
+                    async for one in in_turns(request.resources, PER_PIECE)
+                ]
+            )
         found, wait_ms = await _alter(
             self._ports,
             [
                 _Asked((one.resource_type, one.resource_name), *_set(one))
-                for one in request.resources
+                async for one in in_turns(request.resources)
             ],
             validate_only=request.validate_only,
             replaces=True,
@@ -202,11 +215,18 @@ class IncrementalAlterConfigsHandler:
     ) -> IncrementalAlterConfigsResponse:
         """See `ApiHandler`."""
         del call
+        if fault := _too_many(request.resources, self._ports):
+            return IncrementalAlterConfigsResponse(
+                responses=[
+                    IncrementalResult(*fault, one.resource_type, one.resource_name)
+                    async for one in in_turns(request.resources, PER_PIECE)
+                ]
+            )
         found, wait_ms = await _alter(
             self._ports,
             [
                 _Asked((one.resource_type, one.resource_name), *_changes(one))
-                for one in request.resources
+                async for one in in_turns(request.resources)
             ],
             validate_only=request.validate_only,
             replaces=False,
@@ -246,6 +266,12 @@ class ListConfigResourcesHandler:
                 ConfigResource(name, kind) for kind in asked for name in names[kind]()
             ]
         )
+
+
+def _too_many(resources: Sized, ports: BrokerPorts) -> Refusal | None:
+    """Refuse what the controllers would refuse as a whole, before anything is made of it."""
+    most = ports.config.controller.config_resources_per_request_max
+    return too_many(len(resources), most, "resources")
 
 
 class _Asked(NamedTuple):
@@ -291,7 +317,7 @@ async def _alter(
     twice = named_twice(one.key for one in asked)
     command = _Command(validate_only=validate_only)
     results: dict[_Key, Refusal] = {}
-    for key, changes, fault in asked:
+    async for key, changes, fault in in_turns(asked):
         translated = _resource_of(*key)
         if key in twice:
             fault = invalid("the request names this resource twice")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from tidelog.core.turns import PER_PIECE, Turns
 from tidelog.kafka.messages.elect_leaders_request import ElectLeadersRequest
 from tidelog.kafka.messages.elect_leaders_response import (
     ElectLeadersResponse,
     PartitionResult,
     ReplicaElectionResult,
 )
-from tidelog.node.kafka_apis.admin_refusals import Refusal, given_time_ms, invalid, refusal
+from tidelog.node.kafka_apis.admin_refusals import (
+    Refusal,
+    given_time_ms,
+    invalid,
+    refusal,
+    too_many,
+)
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.kafka_apis.error_codes import throttle_ms
 from tidelog.node.kafka_apis.served import ApiCall
@@ -29,12 +36,19 @@ class ElectLeadersHandler:
         del call
         kind = _KINDS.get(request.election_type)
         if kind is None:
-            return _failed(request, invalid(f"no election is of the type {request.election_type}"))
+            return await _failed(
+                request, invalid(f"no election is of the type {request.election_type}")
+            )
+        most = self._ports.config.controller.partitions_max
+        asked = sum(len(one.partitions) for one in request.topic_partitions or ())
+        if fault := too_many(asked, most, "partitions"):
+            return await _failed(request, fault)
+        turns = Turns(PER_PIECE)
         command = admin_pb2.ElectLeadersRequest(
             election_type=kind,
             topics=[
                 admin_pb2.ElectLeadersRequest.Topic(name=one.topic, partitions=one.partitions)
-                for one in request.topic_partitions or ()
+                async for one in turns.of(request.topic_partitions or ())
                 if one.partitions
             ],
             timeout_ms=given_time_ms(request.timeout_ms),
@@ -43,25 +57,27 @@ class ElectLeadersHandler:
             return ElectLeadersResponse()
         answer = await self._ports.forwarder.forward(ELECT_LEADERS, command)
         if answer.error.code != common_pb2.NONE:
-            failed = _failed(request, refusal(answer.error))
+            failed = await _failed(request, refusal(answer.error))
             failed.throttle_time_ms = throttle_ms({answer.error.code})
             return failed
         results: dict[str, ReplicaElectionResult] = {}
-        for one in answer.partitions:
+        async for one in turns.of(answer.partitions):
             of_topic = results.setdefault(one.topic, ReplicaElectionResult(one.topic, []))
             result = PartitionResult(one.partition, *refusal(one.error))
             of_topic.partition_result.append(result)
         return ElectLeadersResponse(replica_election_results=list(results.values()))
 
 
-def _failed(request: ElectLeadersRequest, fault: Refusal) -> ElectLeadersResponse:
+async def _failed(request: ElectLeadersRequest, fault: Refusal) -> ElectLeadersResponse:
     """The error of the whole and, since version 0 has no place for it, of each partition."""
+    turns = Turns(PER_PIECE)
     return ElectLeadersResponse(
         error_code=fault.code,
         replica_election_results=[
             ReplicaElectionResult(
-                one.topic, [PartitionResult(number, *fault) for number in one.partitions]
+                one.topic,
+                [PartitionResult(number, *fault) async for number in turns.of(one.partitions)],
             )
-            for one in request.topic_partitions or ()
+            async for one in turns.of(request.topic_partitions or ())
         ],
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from tidelog.core.errors import TidelogError
+from tidelog.core.turns import PER_PIECE, Turns
 from tidelog.kafka.messages.describe_quorum_request import DescribeQuorumRequest
 from tidelog.kafka.messages.describe_quorum_response import (
     DescribeQuorumResponse,
@@ -28,6 +29,8 @@ from tidelog.v1.methods import DESCRIBE_CLUSTER, DESCRIBE_QUORUM
 METADATA_TOPIC = "__cluster_metadata"
 ASK_TIMEOUT_MS = 2_000
 """Time that the active controller, and then each observer, has to answer."""
+SHARED_MS = 100
+"""Age up to which a look at the quorum answers others, too: each asks every broker."""
 _NEVER = -1
 _Quorum = controller_pb2.DescribeQuorumResponse
 
@@ -37,27 +40,29 @@ class DescribeQuorumHandler:
 
     def __init__(self, ports: BrokerPorts) -> None:
         self._ports = ports
+        self._asking: asyncio.Task[PartitionData | None] | None = None
+        """The look that callers share, and the last one for `SHARED_MS`."""
+        self._asked_ms = 0
 
     async def __call__(
         self, request: DescribeQuorumRequest, call: ApiCall
     ) -> DescribeQuorumResponse:
         """See `ApiHandler`."""
         del call
+        turns = Turns(PER_PIECE)
         asked = [
             (topic.topic_name, one.partition_index)
-            for topic in request.topics
-            for one in topic.partitions
+            async for topic in turns.of(request.topics)
+            async for one in turns.of(topic.partitions)
         ]
         known = (METADATA_TOPIC, 0)
         described: PartitionData | None = None
         if known in asked:
-            quorum = await self._ask_leader()
-            if quorum is None:
+            described = await self._look()
+            if described is None:
                 return _no_leader()
-            observers = await self._observers(self._ports.image())
-            described = self._describe(quorum, observers)
         topics: dict[str, TopicData] = {}
-        for name, number in dict.fromkeys(asked):
+        async for name, number in turns.of(dict.fromkeys(asked)):
             of_topic = topics.setdefault(name, TopicData(name, []))
             is_known = described is not None and (name, number) == known
             of_topic.partitions.append(
@@ -65,6 +70,20 @@ class DescribeQuorumHandler:
             )
         nodes = [] if described is None else self._nodes()
         return DescribeQuorumResponse(error_message=None, topics=list(topics.values()), nodes=nodes)
+
+    async def _look(self) -> PartitionData | None:
+        """Ask leader and observers, once for all that ask within `SHARED_MS`; None: no leader."""
+        now_ms = self._ports.clock.monotonic_ms()
+        if self._asking is None or now_ms - self._asked_ms >= SHARED_MS:
+            self._asked_ms = now_ms
+            self._asking = asyncio.create_task(self._ask(), name="describe-quorum")
+        return await asyncio.shield(self._asking)
+
+    async def _ask(self) -> PartitionData | None:
+        quorum = await self._ask_leader()
+        if quorum is None:
+            return None
+        return self._describe(quorum, await self._observers(self._ports.image()))
 
     async def _ask_leader(self) -> _Quorum | None:
         leader_id = self._ports.controller_id()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidelog.core.turns import PER_PIECE, Turns
 from tidelog.kafka.messages.delete_records_request import DeleteRecordsRequest
 from tidelog.kafka.messages.delete_records_response import (
     DeleteRecordsPartitionResult,
@@ -24,14 +25,15 @@ class DeleteRecordsHandler:
     async def __call__(self, request: DeleteRecordsRequest, call: ApiCall) -> DeleteRecordsResponse:
         """See `ApiHandler`."""
         del call
+        turns = Turns(PER_PIECE)
         deleted = await self._ports.replica_manager.record_deleter.delete_records(
             data_pb2.DeleteRecordsRequest(
                 partitions=[
                     data_pb2.DeleteRecordsRequest.Partition(
                         topic=topic.name, partition=one.partition_index, offset=one.offset
                     )
-                    for topic in request.topics
-                    for one in topic.partitions
+                    async for topic in turns.of(request.topics)
+                    async for one in turns.of(topic.partitions)
                 ],
                 timeout_ms=given_time_ms(request.timeout_ms),
             )
@@ -41,9 +43,9 @@ class DeleteRecordsHandler:
             throttle_time_ms=throttle_ms({one.error.code for one in deleted.partitions}),
             topics=[
                 DeleteRecordsTopicResult(
-                    topic.name, [_result(next(results)) for _ in topic.partitions]
+                    topic.name, [_result(next(results)) async for _ in turns.of(topic.partitions)]
                 )
-                for topic in request.topics
+                async for topic in turns.of(request.topics)
             ],
         )
 

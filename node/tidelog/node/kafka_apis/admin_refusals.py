@@ -41,6 +41,11 @@ def invalid(message: str) -> Refusal:
     return refused(common_pb2.INVALID_REQUEST, message)
 
 
+def too_many(count: int, most: int, what: str) -> Refusal | None:
+    """Return an INVALID_REQUEST for a request that names more than `most`; None: it does not."""
+    return invalid(f"{count} {what} in one request: send at most {most}") if count > most else None
+
+
 def given_time_ms(timeout_ms: int) -> int:
     """Time of a command in our form, where 0 is the server's own limit: at least a millisecond."""
     return max(1, timeout_ms)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 
+from tidelog.core.turns import PER_PIECE, Turns, in_turns
 from tidelog.kafka.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from tidelog.kafka.messages.describe_log_dirs_response import (
     DescribeLogDirsPartition,
@@ -39,10 +39,11 @@ class DescribeLogDirsHandler:
     ) -> DescribeLogDirsResponse:
         """See `ApiHandler`."""
         del call
+        turns = Turns(PER_PIECE)
         asked = [
             TopicPartition(topic=topic.topic, partition=number)
-            for topic in request.topics or ()
-            for number in topic.partitions
+            async for topic in turns.of(request.topics or ())
+            async for number in turns.of(topic.partitions)
         ]
         found = await self._ports.replica_manager.descriptions.describe_log_dirs(
             data_pb2.DescribeLogDirsRequest(partitions=asked)
@@ -53,7 +54,7 @@ class DescribeLogDirsHandler:
                 DescribeLogDirsResult(
                     error_code=kafka_code(one.error.code, Place.PARTITION),
                     log_dir=one.path,
-                    topics=[] if is_empty else _topics(one.partitions),
+                    topics=[] if is_empty else await _topics(one.partitions),
                     total_bytes=one.total_bytes,
                     usable_bytes=one.usable_bytes,
                 )
@@ -73,41 +74,34 @@ class DescribeProducersHandler:
     ) -> DescribeProducersResponse:
         """See `ApiHandler`."""
         del call
+        turns = Turns(PER_PIECE)
         found = await self._ports.replica_manager.descriptions.describe_producers(
             data_pb2.DescribeProducersRequest(
                 partitions=[
                     TopicPartition(topic=topic.name, partition=number)
-                    for topic in request.topics
-                    for number in topic.partition_indexes
+                    async for topic in turns.of(request.topics)
+                    async for number in turns.of(topic.partition_indexes)
                 ]
             )
         )
         topics: dict[str, TopicResponse] = {}
-        for one in found.partitions:
+        async for one in in_turns(found.partitions):
             topics.setdefault(one.topic, TopicResponse(one.topic, [])).partitions.append(
                 _partition(one)
             )
         return DescribeProducersResponse(topics=list(topics.values()))
 
 
-def _topics(
+async def _topics(
     partitions: Iterable[data_pb2.DescribeLogDirsResponse.Partition],
 ) -> list[DescribeLogDirsTopic]:
-    by_topic = groupby(sorted(partitions, key=_key), key=lambda one: one.topic)
-    return [
-        DescribeLogDirsTopic(
-            name,
-            [
-                DescribeLogDirsPartition(one.partition, one.size_bytes, one.offset_lag)
-                for one in of_topic
-            ],
+    """Describe partitions by topic; of as many as the broker holds."""
+    topics: dict[str, DescribeLogDirsTopic] = {}
+    async for one in in_turns(partitions, PER_PIECE):
+        topics.setdefault(one.topic, DescribeLogDirsTopic(one.topic, [])).partitions.append(
+            DescribeLogDirsPartition(one.partition, one.size_bytes, one.offset_lag)
         )
-        for name, of_topic in by_topic
-    ]
-
-
-def _key(one: data_pb2.DescribeLogDirsResponse.Partition) -> tuple[str, int]:
-    return one.topic, one.partition
+    return list(topics.values())
 
 
 def _partition(found: data_pb2.DescribeProducersResponse.Partition) -> PartitionResponse:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from tidelog.kafka.apis import APIS
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.kafka_apis.loaded_later import LoadedLater
-from tidelog.node.kafka_apis.served import ServedApi
+from tidelog.node.kafka_apis.served import ELEMENTS_MAX, ServedApi
 
+ELECTED_MAX = 20_000
+"""Elements of ElectLeaders, which is decided in one step: a topic for each of its partitions."""
 KEYS = {api.name: key for key, api in APIS.items()}
 
 
 def admin_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
     """Return the rows of a broker's administration: a node without that role has none."""
 
-    def row(name: str, last: int, module: str) -> ServedApi:
-        return ServedApi(KEYS[name], last, LoadedLater(module, f"{name}Handler", ports))
+    def row(name: str, last: int, module: str, *, elements_max: int = ELEMENTS_MAX) -> ServedApi:
+        handler = LoadedLater(module, f"{name}Handler", ports)
+        return ServedApi(KEYS[name], last, handler, elements_max=elements_max)
 
     return (
         row("CreateTopics", 7, "admin_topics"),
@@ -25,7 +28,7 @@ def admin_rows(ports: BrokerPorts) -> tuple[ServedApi, ...]:
         row("IncrementalAlterConfigs", 1, "admin_configs"),
         row("ListConfigResources", 1, "admin_configs"),
         row("DeleteRecords", 2, "admin_records"),
-        row("ElectLeaders", 2, "admin_leaders"),
+        row("ElectLeaders", 2, "admin_leaders", elements_max=ELECTED_MAX),
         row("DescribeQuorum", 2, "admin_quorum"),
         row("DescribeCluster", 2, "admin_cluster"),
         row("DescribeLogDirs", 5, "admin_replicas"),

@@ -5,8 +5,9 @@ A topic that a request names twice is refused once, as in Kafka; the others are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 
+from tidelog.core.turns import PER_PIECE, in_turns
 from tidelog.kafka.messages.create_partitions_request import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
@@ -36,6 +37,7 @@ from tidelog.node.kafka_apis.admin_refusals import (
     named_twice,
     refusal,
     refused,
+    too_many,
 )
 from tidelog.node.kafka_apis.broker_ports import BrokerPorts
 from tidelog.node.kafka_apis.error_codes import throttle_ms
@@ -59,13 +61,20 @@ class CreateTopicsHandler:
     async def __call__(self, request: CreateTopicsRequest, call: ApiCall) -> CreateTopicsResponse:
         """See `ApiHandler`."""
         del call
+        if fault := _too_many(request.topics, self._ports):
+            return CreateTopicsResponse(
+                topics=[
+                    _not_created(one.name, fault)
+                    async for one in in_turns(request.topics, PER_PIECE)
+                ]
+            )
         twice = named_twice(topic.name for topic in request.topics)
         command = admin_pb2.CreateTopicsRequest(
             timeout_ms=given_time_ms(request.timeout_ms), validate_only=request.validate_only
         )
         results: dict[str, CreatableTopicResult] = {}
-        for topic in request.topics:
-            fault = _fault_of(topic) if topic.name not in twice else _named_twice()
+        async for topic in in_turns(request.topics):
+            fault = self._fault_of(topic) if topic.name not in twice else _named_twice()
             results[topic.name] = _not_created(topic.name, fault or Refusal(0, None))
             if fault is None:
                 command.topics.append(_new_topic(topic))
@@ -73,6 +82,13 @@ class CreateTopicsHandler:
         return CreateTopicsResponse(
             throttle_time_ms=throttle_ms(codes), topics=list(results.values())
         )
+
+    def _fault_of(self, topic: CreatableTopic) -> Refusal | None:
+        most = self._ports.config.controller.partitions_max
+        if len(topic.assignments) > most:
+            what = f"{len(topic.assignments)} partitions: the cluster's limit is {most}"
+            return refused(common_pb2.INVALID_PARTITIONS, what)
+        return _fault_of(topic)
 
     async def _create(
         self, command: admin_pb2.CreateTopicsRequest, results: dict[str, CreatableTopicResult]
@@ -111,6 +127,13 @@ class DeleteTopicsHandler:
         asked = request.topics
         if call.version < BY_STATES_FROM:
             asked = [DeleteTopicState(name=name) for name in request.topic_names]
+        if fault := _too_many(asked, self._ports):
+            return DeleteTopicsResponse(
+                responses=[
+                    DeletableTopicResult(one.name, one.topic_id, *fault)
+                    async for one in in_turns(asked, PER_PIECE)
+                ]
+            )
         image = self._ports.known_image()
         twice = named_twice(filter(None, (_deleted_name(one, image)[0] for one in asked)))
         command = admin_pb2.DeleteTopicsRequest(timeout_ms=given_time_ms(request.timeout_ms))
@@ -162,12 +185,19 @@ class CreatePartitionsHandler:
     ) -> CreatePartitionsResponse:
         """See `ApiHandler`."""
         del call
+        if fault := _too_many(request.topics, self._ports):
+            return CreatePartitionsResponse(
+                results=[
+                    CreatePartitionsTopicResult(one.name, *fault)
+                    async for one in in_turns(request.topics, PER_PIECE)
+                ]
+            )
         twice = named_twice(topic.name for topic in request.topics)
         command = admin_pb2.CreatePartitionsRequest(
             timeout_ms=given_time_ms(request.timeout_ms), validate_only=request.validate_only
         )
         results: dict[str, Refusal] = {}
-        for topic in request.topics:
+        async for topic in in_turns(request.topics):
             fault = _named_twice() if topic.name in twice else _fault_of_assignments(topic)
             results[topic.name] = fault or Refusal(0, None)
             if fault is None:
@@ -197,6 +227,11 @@ def _errors(
     if whole.code != common_pb2.NONE:
         return dict.fromkeys(names, whole)
     return {one.name: one.error for one in topics}  # type: ignore[attr-defined]  # as above
+
+
+def _too_many(topics: Sized, ports: BrokerPorts) -> Refusal | None:
+    """Refuse what the controllers would refuse as a whole, before anything is made of it."""
+    return too_many(len(topics), ports.config.controller.topics_per_request_max, "topics")
 
 
 def _named_twice() -> Refusal:

@@ -1,6 +1,7 @@
 """From a request's bytes to its handler, and from the response to bytes, by the table of APIs.
 
 Bytes that are not the message which their header announces close the connection, as in Kafka.
+A request with more elements than its API takes is answered INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import ConnectionClosedError
 from tidelog.broker.kafka.request_header import ApiForm
 from tidelog.broker.kafka.server import KafkaApis
-from tidelog.kafka.apis import API_VERSIONS, APIS, request_class
-from tidelog.kafka.errors import MalformedMessageError
+from tidelog.broker.partition.append_order import AppendOrder
+from tidelog.core.turns import PER_TURN, Caller, SharedTurns, answer_turn, listed, turn, work_for
+from tidelog.kafka.apis import API_VERSIONS, APIS, request_class, response_class
+from tidelog.kafka.errors import MalformedMessageError, TooManyElementsError
 from tidelog.kafka.message import Message
 from tidelog.net.answer_budget import Answer, AnswerBudget
 from tidelog.net.byte_pool import address_of
@@ -25,6 +28,10 @@ from tidelog.node.kafka_apis.answer_sizes import TIMES_OF_REQUEST, made_bytes
 from tidelog.node.kafka_apis.api_versions import unsupported_version
 from tidelog.node.kafka_apis.response_errors import error_codes
 from tidelog.node.kafka_apis.served import ApiCall, ServedApi
+from tidelog.v1 import common_pb2
+
+NARROW_ELEMENTS_MAX = 4 * PER_TURN
+"""Elements up to which a request is read at once, in its first step."""
 
 FETCH = 1
 """Key of the API whose records are counted apart."""
@@ -51,16 +58,18 @@ def dispatch(
     rows: Iterable[ServedApi],
     note_errors: NoteErrors = _ignore,
     answers: AnswerRules | None = None,
+    turns: SharedTurns | None = None,
 ) -> KafkaApis:
     """Return what the listeners of a node with these APIs call.
 
-    `note_errors` hears the api key and the error codes of each response.
+    `note_errors` hears the api key and the error codes of each response. `turns` are those of all
+    the node's clients.
     """
     served = {row.key: row for row in rows}
     rules = answers or AnswerRules(AnswerBudget(UnreadLimits().answer_bytes_max))
     return KafkaApis(
         forms=_Forms(served),
-        handler=_Dispatch(served, note_errors, rules),
+        handler=_Dispatch(served, note_errors, rules, turns or SharedTurns()),
         pipelined=frozenset(key for key, row in served.items() if row.is_pipelined),
         abandoned=frozenset(key for key, row in served.items() if row.is_abandoned),
     )
@@ -82,21 +91,57 @@ class _Forms:
 
 
 class _Dispatch:
-    """See `tidelog.broker.kafka.peer.Handler`."""
+    """See `tidelog.broker.kafka.peer.Handler`.
+
+    A wide request, of more than `NARROW_ELEMENTS_MAX` elements, is read in a turn of its own. On a
+    connection whose requests are pipelined it is carried out alone: those behind it wait for its
+    answer, as at Kafka, since it may yield to them before it has appended everything.
+    """
 
     def __init__(
-        self, served: dict[int, ServedApi], note_errors: NoteErrors, answers: AnswerRules
+        self,
+        served: dict[int, ServedApi],
+        note_errors: NoteErrors,
+        answers: AnswerRules,
+        turns: SharedTurns,
     ) -> None:
         self._served = served
         self._note_errors = note_errors
         self._answers = answers
+        self._turns = turns
+        self._lines = AppendOrder()
+        """Pipelined requests behind a wide one, by connection."""
 
     async def __call__(self, request: Request, call: Call) -> Sequence[Buffer] | None:
         header = request.header
         row, version = self._served[header.api_key], header.api_version
         if not row.serves(version):
             return unsupported_version(self._served.values()).encode(0)
-        message = _decode(request)
+        work_for(Caller(self._turns, call.connection.rpartition(":")[0]))
+        message = _decode_narrow(request)
+        if not row.is_pipelined:
+            return await self._answer(row, request, message, call)
+        line = call.connection_number
+        if message is not None and self._lines.is_free(line):
+            return await self._answer(row, request, message, call)
+        place = self._lines.enter(line)
+        try:
+            await place.turn()
+            return await self._answer(row, request, message, call)
+        finally:
+            place.leave()
+
+    async def _answer(
+        self, row: ServedApi, request: Request, message: Message | None, call: Call
+    ) -> Sequence[Buffer] | None:
+        """Have a request handled; a wide one, which is no message yet, is read first."""
+        version = request.header.api_version
+        if message is None:
+            await turn()
+            try:
+                message = _decode(request, row.elements_max)
+            except TooManyElementsError as error:
+                return self._refuse(row, version, error)
         if row.is_abandoned:
             response = await row.handler(message, ApiCall(call, version))
             if response is None:
@@ -108,7 +153,9 @@ class _Dispatch:
             response = await row.handler(message, ApiCall(call, version))
             if response is None:
                 return None
-        self._note_errors(header.api_key, error_codes(response))
+        await answer_turn()
+        self._note_errors(row.key, await listed(error_codes(response)))
+        await answer_turn()
         buffers = response.encode(version)
         if row.key != FETCH:
             answer.settle(sum(map(len, buffers)))
@@ -126,11 +173,38 @@ class _Dispatch:
             answer.go_on()
         return answer
 
+    def _refuse(
+        self, row: ServedApi, version: int, error: TooManyElementsError
+    ) -> Sequence[Buffer]:
+        """Answer INVALID_REQUEST; where the response has no place for it, close the connection."""
+        kind = response_class(row.key)
+        if "error_code" in kind.__struct_fields__:
+            refusal = kind(error_code=common_pb2.INVALID_REQUEST)
+            answer = refusal.encode(version)
+            if answer != kind().encode(version):
+                self._note_errors(row.key, error_codes(refusal))
+                return answer
+        raise ConnectionClosedError(str(error)) from error
 
-def _decode(request: Request) -> Message:
-    """Read the message; bytes behind it are passed over, as some clients send such."""
-    header = request.header
+
+def _decode_narrow(request: Request) -> Message | None:
+    """Read the message; None if it is a wide one."""
     try:
-        return request_class(header.api_key).decode_prefix(request.body, header.api_version)[0]
+        return _decode(request, NARROW_ELEMENTS_MAX)
+    except TooManyElementsError:
+        return None
+
+
+def _decode(request: Request, elements_max: int) -> Message:
+    """Read the message; bytes behind it are passed over, as some clients send such.
+
+    Raises `TooManyElementsError`.
+    """
+    header = request.header
+    kind = request_class(header.api_key)
+    try:
+        return kind.decode_prefix(request.body, header.api_version, elements_max=elements_max)[0]
+    except TooManyElementsError:
+        raise
     except MalformedMessageError as error:
         raise ConnectionClosedError(str(error)) from error

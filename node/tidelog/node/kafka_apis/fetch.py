@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.core.turns import PER_PIECE, Turns, listed
 from tidelog.kafka.messages.fetch_request import FetchPartition, FetchRequest
 from tidelog.kafka.messages.fetch_response import (
     AbortedTransaction,
@@ -54,7 +55,7 @@ class FetchHandler:
         """See `ApiHandler`."""
         if request.session_id:
             return FetchResponse(error_code=FETCH_SESSION_ID_NOT_FOUND)
-        found = list(self._positions(request, call.version))
+        found = await listed(self._positions(request, call.version))
         refused = {n: error for n, (_, error) in enumerate(found) if error is not None}
         fetch = Fetch(
             [position for position, error in found if error is None],
@@ -67,7 +68,7 @@ class FetchHandler:
         read = iter(await self._replica_manager.session(call.call).fetch(fetch))
         results = [refused[n] if n in refused else next(read) for n in range(len(found))]
         self._traffic.fetched(call.call.client_id, sum(len(one.records) for one in results))
-        return self._response(request, results, call)
+        return await self._response(request, results, call)
 
     def _positions(
         self, request: FetchRequest, version: int
@@ -92,10 +93,10 @@ class FetchHandler:
                     )
                 yield _position(name, topic_id, part), error
 
-    def _response(
+    async def _response(
         self, request: FetchRequest, results: list[FetchResult], call: ApiCall
     ) -> FetchResponse:
-        left = iter(results)
+        left, turns = iter(results), Turns(PER_PIECE)
         leaders = (one.current_leader for one in results)
         is_committed = request.isolation_level == READ_COMMITTED
         return FetchResponse(
@@ -106,10 +107,10 @@ class FetchHandler:
                     topic_id=topic.topic_id,
                     partitions=[
                         _partition(part.partition, next(left), is_committed=is_committed)
-                        for part in topic.partitions
+                        async for part in turns.of(topic.partitions)
                     ],
                 )
-                for topic in request.topics
+                async for topic in turns.of(request.topics)
             ],
             node_endpoints=[
                 NodeEndpoint(*one) for one in leaders_at(leaders, self._image(), call.call.listener)

@@ -13,7 +13,7 @@ from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
 from tidelog.broker.coordinator.offsets import OffsetResult, TopicPartition
 from tidelog.core.errors import TidelogError
-from tidelog.core.turns import in_turns
+from tidelog.core.turns import PER_PIECE, Turns, in_turns, listed
 from tidelog.kafka.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -30,7 +30,7 @@ from tidelog.kafka.messages.offset_fetch_response import (
 )
 from tidelog.kafka.wire import NO_UUID
 from tidelog.node.handlers.coordinator import OFFSETS_PER_PAGE
-from tidelog.node.handlers.group_limits import DESCRIBED_BYTES_MAX, listed
+from tidelog.node.handlers.group_limits import DESCRIBED_BYTES_MAX
 from tidelog.node.kafka_apis.groups_errors import TOPIC_IDS_FROM, offset_code
 from tidelog.node.kafka_apis.served import ApiCall
 from tidelog.v1 import common_pb2
@@ -74,7 +74,7 @@ class OffsetFetchHandler:
         if version < GROUPS_FROM:
             stable = request.require_stable
             asked = _Asked(request.group_id, Committer(), request.topics, stable)
-            return _of_one_group(asked, await self._fetch(asked, version), version)
+            return await _of_one_group(asked, await self._fetch(asked, version), version)
         response = OffsetFetchResponse()
         size = 0
         async for group in in_turns(request.groups):
@@ -84,7 +84,7 @@ class OffsetFetchHandler:
                 asked = _asked(group, stable=request.require_stable)
                 found = await self._fetch(asked, version)
             size += sum(_bytes_of(results) for _, _, results in found.topics)
-            response.groups.append(_group(group.group_id, found, version))
+            response.groups.append(await _group(group.group_id, found, version))
         return response
 
     async def _fetch(self, asked: _Asked, version: int) -> _Found:
@@ -99,15 +99,15 @@ class OffsetFetchHandler:
             return _Found([], offset_code(error, version))
         if _bytes_of(fetched) > DESCRIBED_BYTES_MAX:
             return _Found([], common_pb2.INVALID_REQUEST)
-        results = iter(fetched)
+        results, turns = iter(fetched), Turns(PER_PIECE)
         return _Found(
             [
                 (
                     topic.name,
                     _topic_id(topic, version),
-                    [next(results) for _ in topic.partition_indexes],
+                    [next(results) async for _ in turns.of(topic.partition_indexes)],
                 )
-                for topic in asked.topics
+                async for topic in turns.of(asked.topics)
             ]
         )
 
@@ -156,7 +156,8 @@ def _fetched_code(result: OffsetResult, version: int) -> int:
     return common_pb2.NONE if code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION else code
 
 
-def _group(group_id: str, found: _Found, version: int) -> OffsetFetchResponseGroup:
+async def _group(group_id: str, found: _Found, version: int) -> OffsetFetchResponseGroup:
+    turns = Turns(PER_PIECE)
     return OffsetFetchResponseGroup(
         group_id=group_id,
         error_code=found.code,
@@ -165,21 +166,26 @@ def _group(group_id: str, found: _Found, version: int) -> OffsetFetchResponseGro
                 name=name,
                 topic_id=topic_id or NO_UUID,
                 partitions=[
-                    OffsetFetchResponsePartitions(*_fields(one, version)) for one in results
+                    OffsetFetchResponsePartitions(*_fields(one, version))
+                    async for one in turns.of(results)
                 ],
             )
-            for name, topic_id, results in found.topics
+            async for name, topic_id, results in turns.of(found.topics)
         ],
     )
 
 
-def _of_one_group(asked: _Asked, found: _Found, version: int) -> OffsetFetchResponse:
+async def _of_one_group(asked: _Asked, found: _Found, version: int) -> OffsetFetchResponse:
+    turns = Turns(PER_PIECE)
     topics = [
         OffsetFetchResponseTopic(
             name=name,
-            partitions=[OffsetFetchResponsePartition(*_fields(one, version)) for one in results],
+            partitions=[
+                OffsetFetchResponsePartition(*_fields(one, version))
+                async for one in turns.of(results)
+            ],
         )
-        for name, _, results in found.topics
+        async for name, _, results in turns.of(found.topics)
     ]
     if found.code and version < TOP_LEVEL_ERRORS_FROM:
         topics = [
@@ -187,10 +193,10 @@ def _of_one_group(asked: _Asked, found: _Found, version: int) -> OffsetFetchResp
                 name=topic.name,
                 partitions=[
                     OffsetFetchResponsePartition(number, -1, error_code=found.code)
-                    for number in topic.partition_indexes
+                    async for number in turns.of(topic.partition_indexes)
                 ],
             )
-            for topic in asked.topics or ()
+            async for topic in turns.of(asked.topics or ())
         ]
     return OffsetFetchResponse(topics=topics, error_code=found.code)
 

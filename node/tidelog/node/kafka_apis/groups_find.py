@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidelog.core.turns import PER_PIECE, in_turns
 from tidelog.kafka.messages.find_coordinator_request import FindCoordinatorRequest
 from tidelog.kafka.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from tidelog.node.handlers.coordinator import CoordinatorHandler
@@ -49,13 +50,13 @@ class FindCoordinatorHandler:
 
     async def _find(self, keys: Sequence[str], key_type: int, call: ApiCall) -> list[Coordinator]:
         if key_type != GROUP:
-            return [_not_served(key, key_type) for key in keys]
+            return [_not_served(key, key_type) async for key in in_turns(keys, PER_PIECE)]
         answer = await self._handler.find_coordinator(
             coordinator_pb2.FindCoordinatorRequest(group_ids=keys), call.call
         )
         if answer.error.code != common_pb2.NONE:
-            return [_failed(key, answer.error) for key in keys]
-        return [_found(one) for one in answer.coordinators]
+            return [_failed(key, answer.error) async for key in in_turns(keys, PER_PIECE)]
+        return [_found(one) async for one in in_turns(answer.coordinators, PER_PIECE)]
 
 
 def _found(one: coordinator_pb2.FindCoordinatorResponse.Coordinator) -> Coordinator:

@@ -17,6 +17,7 @@ from tidelog.broker.coordinator.offsets import (
     TopicPartition,
 )
 from tidelog.core.errors import TidelogError
+from tidelog.core.turns import PER_PIECE, Turns, listed
 from tidelog.kafka.messages.offset_commit_request import OffsetCommitRequest
 from tidelog.kafka.messages.offset_commit_response import (
     OffsetCommitResponse,
@@ -33,7 +34,6 @@ from tidelog.kafka.messages.offset_delete_response import (
     OffsetDeleteResponseTopic,
 )
 from tidelog.metadata.image import MetadataImage
-from tidelog.node.handlers.group_limits import listed
 from tidelog.node.kafka_apis.groups_errors import TOPIC_IDS_FROM, group_code, offset_code
 from tidelog.node.kafka_apis.served import ApiCall
 from tidelog.v1 import common_pb2
@@ -54,7 +54,7 @@ class OffsetCommitHandler:
             codes: Iterable[int] = repeat(offset_code(error, call.version))
         else:
             codes = (offset_code(one.error, call.version) for one in results)
-        left = iter(codes)
+        left, turns = iter(codes), Turns(PER_PIECE)
         return OffsetCommitResponse(
             topics=[
                 OffsetCommitResponseTopic(
@@ -62,10 +62,10 @@ class OffsetCommitHandler:
                     topic_id=topic.topic_id,
                     partitions=[
                         OffsetCommitResponsePartition(one.partition_index, next(left))
-                        for one in topic.partitions
+                        async for one in turns.of(topic.partitions)
                     ],
                 )
-                for topic in request.topics
+                async for topic in turns.of(request.topics)
             ]
         )
 
@@ -111,6 +111,7 @@ class OffsetDeleteHandler:
             results = iter(await self._coordinator.delete_offsets(request.group_id, partitions))
         except TidelogError as error:
             return OffsetDeleteResponse(error_code=group_code(error))
+        turns = Turns(PER_PIECE)
         return OffsetDeleteResponse(
             topics=[
                 OffsetDeleteResponseTopic(
@@ -119,10 +120,10 @@ class OffsetDeleteHandler:
                         OffsetDeleteResponsePartition(
                             one.partition_index, self._code(topic.name, next(results))
                         )
-                        for one in topic.partitions
+                        async for one in turns.of(topic.partitions)
                     ],
                 )
-                for topic in request.topics
+                async for topic in turns.of(request.topics)
             ]
         )
 

@@ -14,6 +14,11 @@ CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE = 68, 69
 DESCRIBE_GROUPS, LIST_GROUPS, DELETE_GROUPS = 15, 16, 42
 JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, OFFSET_DELETE = 11, 12, 13, 14, 47
 
+LEAVING_MEMBERS_MAX = 10_000
+"""Members of a LeaveGroup, which is decided in one step: groups have fewer (`group.max.size`)."""
+DESCRIBED_GROUPS_MAX = 20_000
+"""Groups of a description: each takes more bytes of its answer than other elements do."""
+
 
 def group_rows(
     handler: CoordinatorHandler, image: Callable[[], MetadataImage]
@@ -38,12 +43,24 @@ def group_rows(
         ServedApi(FIND_COORDINATOR, 6, find),
         ServedApi(JOIN_GROUP, 9, of_classic("JoinGroupHandler"), is_abandoned=True),
         ServedApi(HEARTBEAT, 4, of_classic("HeartbeatHandler")),
-        ServedApi(LEAVE_GROUP, 5, of_classic("LeaveGroupHandler")),
+        ServedApi(
+            LEAVE_GROUP, 5, of_classic("LeaveGroupHandler"), elements_max=LEAVING_MEMBERS_MAX
+        ),
         ServedApi(SYNC_GROUP, 5, of_classic("SyncGroupHandler"), is_abandoned=True),
-        ServedApi(DESCRIBE_GROUPS, 6, described("DescribeGroupsHandler")),
+        ServedApi(
+            DESCRIBE_GROUPS,
+            6,
+            described("DescribeGroupsHandler"),
+            elements_max=DESCRIBED_GROUPS_MAX,
+        ),
         ServedApi(LIST_GROUPS, 5, LoadedLater("groups_listed", "ListGroupsHandler", groups)),
         ServedApi(DELETE_GROUPS, 2, LoadedLater("groups_listed", "DeleteGroupsHandler", groups)),
         ServedApi(CONSUMER_GROUP_HEARTBEAT, 1, beat),
-        ServedApi(CONSUMER_GROUP_DESCRIBE, 1, described("ConsumerGroupDescribeHandler", image)),
+        ServedApi(
+            CONSUMER_GROUP_DESCRIBE,
+            1,
+            described("ConsumerGroupDescribeHandler", image),
+            elements_max=DESCRIBED_GROUPS_MAX,
+        ),
         ServedApi(OFFSET_DELETE, 0, delete),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.broker.partition.reader import Reader
+from tidelog.core.turns import PER_PIECE, Turns
 from tidelog.kafka.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from tidelog.kafka.messages.offset_for_leader_epoch_response import (
     EpochEndOffset,
@@ -28,8 +29,9 @@ class LeaderEpochsHandler:
         """See `ApiHandler`."""
         del call
         lookups = data_pb2.OffsetForLeaderEpochRequest()
-        for topic in request.topics:
-            for part in topic.partitions:
+        turns = Turns(PER_PIECE)
+        async for topic in turns.of(request.topics):
+            async for part in turns.of(topic.partitions):
                 epoch = part.current_leader_epoch
                 lookups.partitions.add(
                     topic=topic.topic,
@@ -37,13 +39,14 @@ class LeaderEpochsHandler:
                     leader_epoch=part.leader_epoch,
                     current_leader_epoch=None if epoch == _NONE else epoch,
                 )
-        found = iter(self._reader.offset_for_leader_epoch(lookups).partitions)
+        found = iter((await self._reader.offset_for_leader_epoch(lookups)).partitions)
         return OffsetForLeaderEpochResponse(
             topics=[
                 OffsetForLeaderTopicResult(
-                    topic=topic.topic, partitions=[_answer(next(found)) for _ in topic.partitions]
+                    topic=topic.topic,
+                    partitions=[_answer(next(found)) async for _ in turns.of(topic.partitions)],
                 )
-                for topic in request.topics
+                async for topic in turns.of(request.topics)
             ]
         )
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from tidelog.broker.partition.reader import Reader
+from tidelog.core.turns import PER_PIECE, Turns
 from tidelog.kafka.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from tidelog.kafka.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
@@ -56,10 +57,11 @@ class ListOffsetsHandler:
         # An open enum: the reader refuses numbers that name no level.
         lookups = _Asked(isolation_level=cast(data_pb2.IsolationLevel, request.isolation_level))
         asked_of: list[ListOffsetsPartitionResponse] = []
-        twice, response.topics = _named_twice(request), []
-        for topic in request.topics:
+        turns = Turns(PER_PIECE)
+        twice, response.topics = await _named_twice(request, turns), []
+        async for topic in turns.of(request.topics):
             answers = []
-            for part in topic.partitions:
+            async for part in turns.of(topic.partitions):
                 answer = ListOffsetsPartitionResponse(partition_index=part.partition_index)
                 answers.append(answer)
                 answer.error_code = _refusal(part, call.version)
@@ -69,16 +71,16 @@ class ListOffsetsHandler:
                     asked_of.append(answer)
             response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
         found = await self._reader.list_offsets(lookups)
-        for answer, one in zip(asked_of, found.partitions, strict=True):
+        async for answer, one in turns.of(zip(asked_of, found.partitions, strict=True)):
             _fill(answer, one)
         return response
 
 
-def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+async def _named_twice(request: ListOffsetsRequest, turns: Turns) -> set[tuple[str, int]]:
     seen: set[tuple[str, int]] = set()
     twice: set[tuple[str, int]] = set()
-    for topic in request.topics:
-        for part in topic.partitions:
+    async for topic in turns.of(request.topics):
+        async for part in turns.of(topic.partitions):
             key = topic.name, part.partition_index
             (twice if key in seen else seen).add(key)
     return twice

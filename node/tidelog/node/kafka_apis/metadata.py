@@ -13,7 +13,7 @@ from tidelog.broker.controller_link.controller_forwarder import ControllerForwar
 from tidelog.broker.kafka.peer import ConnectionClosedError
 from tidelog.core.env import Clock
 from tidelog.core.internal_topics import INTERNAL_TOPICS
-from tidelog.core.turns import in_turns
+from tidelog.core.turns import in_turns, listed
 from tidelog.kafka.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tidelog.kafka.messages.metadata_response import (
     MetadataResponse,
@@ -97,7 +97,8 @@ class MetadataHandler:
         failed: Mapping[str, common_pb2.Error] = {}
         if request.allow_auto_topic_creation:
             names = (one.name for one in request.topics or () if one.topic_id == NO_UUID)
-            failed = await self._forwarder.create_missing(dict.fromkeys(filter(None, names)))
+            asked_names = dict.fromkeys(await listed(filter(None, names)))
+            failed = await self._forwarder.create_missing(asked_names)
         image, listener = self._image(), call.call.listener
         form = _Form(listener.name, call.version, request.include_topic_authorized_operations)
         topics = [

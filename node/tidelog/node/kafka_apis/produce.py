@@ -12,6 +12,7 @@ from tidelog.broker.kafka.peer import ConnectionClosedError
 from tidelog.broker.partition.appender import Appender
 from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
 from tidelog.core.errors import code_name
+from tidelog.core.turns import PER_PIECE, Turns, listed
 from tidelog.kafka.messages.produce_request import PartitionProduceData, ProduceRequest
 from tidelog.kafka.messages.produce_response import (
     BatchIndexAndErrorMessage,
@@ -35,7 +36,10 @@ _MAGIC_AT = 16
 
 
 class ProduceHandler:
-    """Handler of Produce. Its first step appends, so that requests keep their order."""
+    """Handler of Produce. Its first step appends, so that requests keep their order.
+
+    A wide request, which takes several steps, is alone on its connection (`dispatch`).
+    """
 
     def __init__(
         self,
@@ -50,7 +54,7 @@ class ProduceHandler:
 
     async def __call__(self, request: ProduceRequest, call: ApiCall) -> ProduceResponse | None:
         """See `ApiHandler`."""
-        found = list(self._partitions(request, call.version))
+        found = await listed(self._partitions(request, call.version))
         refused = {n: error for n, (_, error) in enumerate(found) if error is not None}
         admitted = [data for data, error in found if error is None]
         size_bytes = sum(len(data.records) for data in admitted)
@@ -64,7 +68,7 @@ class ProduceHandler:
         if request.acks == 0:
             _close_on_error(results)
             return None
-        return self._response(request, results, call)
+        return await self._response(request, results, call)
 
     def _partitions(
         self, request: ProduceRequest, version: int
@@ -81,10 +85,10 @@ class ProduceHandler:
                 data = ProduceData(name, part.index, records, topic_id)
                 yield data, _refusal(data)
 
-    def _response(
+    async def _response(
         self, request: ProduceRequest, results: list[ProduceResult], call: ApiCall
     ) -> ProduceResponse:
-        left = iter(results)
+        left, turns = iter(results), Turns(PER_PIECE)
         leaders = (one.current_leader for one in results)
         return ProduceResponse(
             responses=[
@@ -92,10 +96,11 @@ class ProduceHandler:
                     name=topic.name,
                     topic_id=topic.topic_id,
                     partition_responses=[
-                        _partition(part, next(left)) for part in topic.partition_data
+                        _partition(part, next(left))
+                        async for part in turns.of(topic.partition_data)
                     ],
                 )
-                for topic in request.topic_data
+                async for topic in turns.of(request.topic_data)
             ],
             throttle_time_ms=throttle_ms({one.error for one in results}),
             node_endpoints=[

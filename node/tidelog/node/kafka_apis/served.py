@@ -20,6 +20,11 @@ class ApiCall(NamedTuple):
     """Version of the API that the request has and the response will have."""
 
 
+ELEMENTS_MAX = 32_768
+"""Elements of a request: above a topic and a partition for each of the 10,000 that a cluster has.
+
+A message of so many is read in one turn of at most 32 ms, and written in one.
+"""
 ApiHandler = Callable[[Any, ApiCall], Awaitable[Message | None]]
 """Function of the request's message; None: the request has no response.
 
@@ -40,6 +45,8 @@ class ServedApi:
     """True: begun while earlier requests of such APIs are at work, in the order of their coming."""
     is_abandoned: bool = False
     """True: its request ends with its connection; it is read into memory and then waits."""
+    elements_max: int = ELEMENTS_MAX
+    """Elements of all lists of a request: more than an honest client names."""
 
     @property
     def first(self) -> int:

@@ -62,7 +62,7 @@ async def acks_0_answered(self: ProduceHandler, request: Any, call: Any) -> Prod
 
 
 @replaces(FetchHandler, "_response")
-def first_batch_cut(
+async def first_batch_cut(
     self: FetchHandler, request: Any, results: list[FetchResult], call: Any
 ) -> FetchResponse:
     """A batch that is larger than the maximum bytes is cut there (KIP-74)."""
@@ -71,7 +71,7 @@ def first_batch_cut(
         replace(one, records=one.records[: max(1, part.partition_max_bytes)])
         for one, part in zip(results, asked, strict=True)
     ]
-    return _fetch_response(self, request, cut, call)
+    return await _fetch_response(self, request, cut, call)
 
 
 @replaces(produce, "kafka_code")
