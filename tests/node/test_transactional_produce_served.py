@@ -48,6 +48,7 @@ async def test_a_produced_transaction_is_added_ended_and_followed_by_the_next(
         assert await produce(calls, first, number) == "NONE"
     second = await calls.end(first)
     assert isinstance(second, Producer)
+    await calls.until_marked("orders", 0)
     assert await produce(calls, first, 0) in ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
     assert await produce(calls, second, 0) == "NONE"  # after the markers of the first
     assert isinstance(await calls.end(second, commit=False), Producer)
