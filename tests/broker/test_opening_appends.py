@@ -7,15 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.broker.replica_stage import CONFIG
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage
+from tests.log.partition_logs import batch
 
 from tidelog.broker.partition.opening_appends import OpeningAppends
+from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
+from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.errors import (
     KafkaError,
     LeaderNotAvailableError,
     NotLeaderOrFollowerError,
     UnknownTopicOrPartitionError,
 )
+from tidelog.v1 import common_pb2
 
 WHERE = "t", 0
 OPENING = LeaderNotAvailableError("opening")
@@ -122,3 +126,37 @@ async def test_no_more_than_so_many_wait() -> None:
         stage.openings.enter(WHERE, None)
     stage.state = None
     assert await stage.end() == [(n, "stored") for n in range(3)]
+
+
+@pytest.mark.sim
+def test_what_comes_before_a_partition_is_open_waits_in_order() -> None:
+    async def send(stage: ReplicaStage, manager: ReplicaManager) -> None:
+        def begin(*numbers: int) -> list[asyncio.Task[list[ProduceResult]]]:
+            data = (ProduceData(TOPIC, 0, memoryview(batch(b"%d" % n))) for n in numbers)
+            requests = (Produce(1, 5_000, [one], 100) for one in data)
+            return [asyncio.create_task(manager.appender.produce(one)) for one in requests]
+
+        sent = begin(0, 1, 2)
+        await asyncio.sleep(0.02)
+        stage.create(replicas=(1,))
+        await stage.until(lambda: (TOPIC, 0) in manager._partitions.held)
+        sent += begin(3, 4, 5)
+        assert [(await one)[0].base_offset for one in sent] == list(range(6))
+        assert manager.appender.openings.waiting == 0
+
+    async def story(stage: ReplicaStage) -> None:
+        await stage.on(1, lambda manager: send(stage, manager))
+        assert await stage.consume(1) == [b"%d" % n for n in range(6)]
+
+    ReplicaStage().run(story)
+
+
+@pytest.mark.sim
+def test_a_partition_that_does_not_open_is_refused_in_a_retriable_way() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(replicas=(1,))
+        await stage.until(lambda: (TOPIC, 0) in stage.manager(1)._partitions.held)
+        result = await stage.produce(1, b"a")
+        assert result.error.code == common_pb2.LEADER_NOT_AVAILABLE
+
+    ReplicaStage(replace(CONFIG, opening_wait_ms_max=0)).run(story)

@@ -252,3 +252,36 @@ def test_an_unknown_codec_is_refused_with_those_there_are(codec_id: int) -> None
         decompress(codec_id, b"x", max_bytes=9)
     with pytest.raises(UnsupportedCompressionTypeError, match="'brotli' is not supported"):
         codec_named("brotli")
+
+
+SKIPPABLE = struct.pack("<II", 0x184D2A50, 4) + b"skip"
+
+
+@pytest.mark.parametrize(
+    ("codec", "packed"),
+    [
+        (Codec.GZIP, gzip.compress(DATA[:500]) + gzip.compress(DATA[500:])),
+        (Codec.GZIP, gzip.compress(DATA) + bytes(8)),
+        (Codec.GZIP, gzip.compress(DATA[:9]) + gzip.compress(b"") + gzip.compress(DATA[9:])),
+        (Codec.ZSTD, zstd.compress(DATA[:500]) + zstd.compress(DATA[500:])),
+        (Codec.ZSTD, SKIPPABLE + zstd.compress(DATA)),
+        (Codec.ZSTD, zstd.compress(DATA[:9]) + SKIPPABLE + zstd.compress(DATA[9:]) + SKIPPABLE),
+    ],
+    ids=range(6),
+)
+def test_several_frames_are_read_as_one(codec: Codec, packed: bytes) -> None:
+    assert decompress(codec, packed, max_bytes=len(DATA)) == DATA
+    assert decompress(codec, memoryview(packed), max_bytes=1 << 20) == DATA
+    with pytest.raises(CorruptMessageError, match="inflate to more than"):
+        decompress(codec, packed, max_bytes=len(DATA) - 1)
+    for wrong in (packed + b"x", packed[:-9]):
+        with pytest.raises(CorruptMessageError):
+            decompress(codec, wrong, max_bytes=1 << 20)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
+def test_no_more_frames_are_read_than_the_bound(codec: Codec) -> None:
+    frame = compress(codec, b"x")
+    assert decompress(codec, frame * 100, max_bytes=1 << 20) == b"x" * 100
+    with pytest.raises(CorruptMessageError, match="more than 100 frames"):
+        decompress(codec, frame * 101, max_bytes=1 << 20)

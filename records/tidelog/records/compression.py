@@ -1,12 +1,12 @@
 """Codecs of record batches, as Kafka's clients write and read them. Pure.
 
     none
-    gzip     one member
+    gzip     one member; read: several, with zeros behind
     snappy   written in xerial framing, as Java clients do: a header of 16 bytes, then
              blocks of 32 KiB, each after its length i32; read so or as one bare block (librdkafka)
     lz4      a frame of independent 64 KiB blocks without content checksum or size: Kafka's own
              readers refuse linked blocks
-    zstd     one frame
+    zstd     one frame; read: several, skippable ones among them
 
 A few bytes can claim to inflate to gigabytes. So inflation stops at the caller's limit and at the
 ratio that valid records can reach (`inflation_limit`). Memory grows with the bytes actually
@@ -20,6 +20,7 @@ from __future__ import annotations
 import struct
 import sys
 import zlib
+from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
@@ -51,6 +52,8 @@ LEVELS = {Codec.GZIP: range(1, 10), Codec.LZ4: range(1, 18), Codec.ZSTD: range(-
 """Kafka's compression.gzip.level, lz4.level and zstd.level (KIP-390)."""
 
 _CHUNK_BYTES = 4 << 20
+_FRAMES_MAX = 100
+"""Maximum number of gzip members or zstd frames of a batch; each costs as much as a small batch."""
 _GZIP_WBITS = 31
 _GZIP_LEVEL = 6
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
@@ -120,13 +123,17 @@ def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> by
             case Codec.NONE:
                 return bytes(data)
             case Codec.GZIP:
-                return _inflate(zlib.decompressobj(_GZIP_WBITS), data, limit)
+                return _inflate_all(
+                    lambda: zlib.decompressobj(_GZIP_WBITS), data, limit, padding=b"\0"
+                )
             case Codec.SNAPPY:
                 return _decompress_snappy(memoryview(data), limit)
             case Codec.LZ4:
-                return _inflate(lz4.frame.LZ4FrameDecompressor(), data, limit)
+                return _inflate(lz4.frame.LZ4FrameDecompressor(), data, limit)[0]
             case Codec.ZSTD:
-                return _inflate(zstd.ZstdDecompressor(options=_ZSTD_OPTIONS), data, limit)
+                return _inflate_all(
+                    lambda: zstd.ZstdDecompressor(options=_ZSTD_OPTIONS), data, limit
+                )
     except (zlib.error, RuntimeError, DecompressionError, zstd.ZstdError) as error:
         raise CorruptMessageError(f"compressed records are damaged: {error}") from error
     raise _unsupported_error(str(codec_id))
@@ -164,9 +171,36 @@ class _Inflater(Protocol):
     def decompress(self, data: bytes | memoryview, max_length: int, /) -> bytes: ...
 
 
-def _inflate(inflater: _Inflater, data: bytes | memoryview, limit: _Limit) -> bytes:
+def _inflate_all(
+    inflater: Callable[[], _Inflater],
+    data: bytes | memoryview,
+    limit: _Limit,
+    *,
+    padding: bytes = b"",
+) -> bytes:
+    """Inflate all members or frames, and skip `padding` behind the last, as Kafka's readers do."""
+    whole, rest = _inflate(inflater(), data, limit, is_last=False)
+    frames = 1
+    while rest.strip(padding):
+        frames += 1
+        if frames > _FRAMES_MAX:
+            raise CorruptMessageError(f"compressed records are of more than {_FRAMES_MAX} frames")
+        part, rest = _inflate(inflater(), rest, limit, size_before=len(whole), is_last=False)
+        whole += part
+    return whole
+
+
+def _inflate(
+    inflater: _Inflater,
+    data: bytes | memoryview,
+    limit: _Limit,
+    *,
+    size_before: int = 0,
+    is_last: bool = True,
+) -> tuple[bytes, bytes]:
+    """Inflate one frame; also return what follows it, which is nothing if it `is_last`."""
     parts: list[bytes] = []
-    size = 0
+    size = size_before
     while not inflater.eof:
         part = inflater.decompress(data, min(_CHUNK_BYTES, limit.size_bytes - size + 1))
         if not part and not inflater.eof:
@@ -176,9 +210,10 @@ def _inflate(inflater: _Inflater, data: bytes | memoryview, limit: _Limit) -> by
         limit.check(size)
         # Only zlib returns the bytes it did not read; the others keep them.
         data = getattr(inflater, "unconsumed_tail", b"")
-    if inflater.unused_data:
+    rest = inflater.unused_data or b""
+    if rest and is_last:
         raise CorruptMessageError(_CUT_SHORT)
-    return b"".join(parts)
+    return b"".join(parts), rest
 
 
 def _compress_lz4(data: bytes, level: int) -> bytes:

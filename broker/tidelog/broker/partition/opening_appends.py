@@ -3,8 +3,8 @@
 A topic's leaders are named as soon as it is created. Each opens its log some milliseconds later,
 and its metadata may be behind those of the broker that named it. An append that comes before that
 waits for a part of its time-out, and later ones of its partition wait behind it. When the first is
-refused, so are all that came meanwhile: whoever sends them again keeps their order. Owns the lines;
-decides nothing about appends.
+refused, so are all that came meanwhile: sent again, they keep their order. Owns the lines; decides
+nothing about appends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
     place: Place
     number: int
-    """How many have entered any line before."""
+    """Number of appends that have entered any line, this one included."""
 
 
 class OpeningAppends:

@@ -293,7 +293,7 @@ class Accumulator(Generic[W]):
     def leave_out(self, batch: Batch[W], places: Collection[int]) -> None:
         """Put a batch that was in flight back in its place without the records at `places`.
 
-        A numbered batch is numbered anew: break off its epoch.
+        A numbered batch gets other numbers: break off its epoch.
         """
         records = list(iter_records(batch.data))
         kept = [place for place in range(len(records)) if place not in places]

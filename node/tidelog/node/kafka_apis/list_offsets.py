@@ -1,7 +1,7 @@
 """ListOffsets: offsets by time, and by negative timestamps, which stand for ends of the log.
 
-A replica id means nothing: whoever asks learns of committed records, as a consumer does. Followers
-of this cluster call by gRPC, and clients that are none send one (kafka-python 3.0.0 to 3.0.11).
+A replica id means nothing: the answer is about committed records, as for a consumer. Followers of
+this cluster call by gRPC, and clients that are none send an id (kafka-python 3.0.0 to 3.0.11).
 """
 
 from __future__ import annotations
