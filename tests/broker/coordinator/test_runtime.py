@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from tidelog.core.errors import (
     CoordinatorNotAvailableError,
     InvariantError,
     KafkaError,
+    MessageTooLargeError,
     NotCoordinatorError,
     NotEnoughReplicasError,
     NotLeaderOrFollowerError,
@@ -78,6 +79,7 @@ class Log:
     def __init__(self) -> None:
         self.batches: list[bytes] = []
         self.end_offset = 0
+        self.bytes_max = 1 << 30
         self.refusals: list[TidelogError | None] = []
         """What each next append raises."""
         self.unreadable: list[TidelogError] = []
@@ -88,6 +90,8 @@ class Log:
         refusal = self.refusals.pop(0) if self.refusals else None
         if refusal is not None:
             raise refusal
+        if len(records) > self.bytes_max:
+            raise MessageTooLargeError(f"{len(records)} bytes")
         self.batches.append(records)
         self.end_offset += parse_header(records).records_count
 
@@ -97,6 +101,10 @@ class Log:
         return Written()
 
     append_for_producer = append
+
+    def batch_bytes_max(self, leadership: Leadership) -> int:
+        assert leadership == LED
+        return self.bytes_max
 
     async def slices(
         self, leadership: Leadership, until: object, *, start: int = 0
@@ -404,6 +412,35 @@ async def test_queued_decisions_fail_with_their_append(coordinators: Coordinator
     coordinators.runtime.on_resignation(LED, LeadershipEnd.DEPOSED)
     with pytest.raises(NotCoordinatorError):
         await ended
+
+
+async def test_decisions_that_are_too_large_together_are_appended_each_for_itself(
+    coordinators: Coordinators,
+) -> None:
+    hosted = await coordinators.elected()
+    coordinators.log.bytes_max = 2_000
+    sizes = (10, 1_500, 3_000, 1_500)
+
+    def decision(size: int) -> Callable[[Seen], tuple[list[CoordinatorRecord], int]]:
+        return lambda _: ([record(size, "m" * size)], size)
+
+    queued = [hosted.append_soon(decision(size)) for size in sizes]
+    outcomes = await asyncio.gather(*queued, return_exceptions=True)
+    assert isinstance(outcomes[2], MessageTooLargeError)
+    assert [outcomes[0], outcomes[1], outcomes[3]] == [(1, 10), (2, 1_500), (3, 1_500)]
+    assert hosted.shard.numbers == [10, 1_500, 1_500]
+    assert hosted.status is Status.ACTIVE
+
+
+async def test_nothing_of_a_decision_is_appended_whose_last_batch_is_too_large(
+    coordinators: Coordinators,
+) -> None:
+    hosted = await coordinators.elected()
+    coordinators.log.bytes_max = BATCH_BYTES + 1_000
+    records = [record(1), record(2, "m" * 2 * BATCH_BYTES)]
+    with pytest.raises(MessageTooLargeError, match=r"max\.message\.bytes"):
+        hosted.append(records)
+    assert (coordinators.log.batches, hosted.status) == ([], Status.ACTIVE)
 
 
 async def test_a_leadership_that_ends_during_the_load_leaves_nothing(

@@ -1,4 +1,4 @@
-"""Refusals of an append to an internal topic, in the words of a coordinator. Pure.
+"""Refusals of coordinators, above all of an append to their internal topic. Pure.
 
     what the partition says                      what the caller is told
     no writes now, too many wait, the producer's the same
@@ -15,9 +15,13 @@ listener of Kafka's protocol, as there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
+from tidelog.broker.partition.partition_listener import Leadership
 from tidelog.core.errors import (
     BrokerNotAvailableError,
+    CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     FencedLeaderEpochError,
     InconsistentTopicIdError,
@@ -26,6 +30,7 @@ from tidelog.core.errors import (
     InvalidRequestError,
     KafkaError,
     KafkaStorageError,
+    MessageTooLargeError,
     NotCoordinatorError,
     NotEnoughReplicasError,
     NotLeaderOrFollowerError,
@@ -80,3 +85,37 @@ def check_room(record: CoordinatorRecord, *, spare_bytes: int, batch_bytes_max: 
             f"its record and those that follow take up to {size} bytes, at most {batch_bytes_max}, "
             "the internal topic's max.message.bytes"
         )
+
+
+def check_batches(batches: Iterable[bytes], batch_bytes_max: int, topic: str) -> None:
+    """Raise `MessageTooLargeError` unless the partition takes each of the batches."""
+    largest = max(map(len, batches))
+    if largest > batch_bytes_max:
+        raise MessageTooLargeError(
+            f"{topic} does not take the coordinator's records: a batch of {largest} bytes is above "
+            f"max.message.bytes={batch_bytes_max}"
+        )
+
+
+def gone_error(*, is_write: bool) -> TidelogError:
+    """Answer who waits as the leadership ends."""
+    if is_write:
+        return unknown_error("the coordinator moved before the in-sync replicas had it")
+    return NotCoordinatorError("this broker is not the coordinator any more: look it up again")
+
+
+def unknown_error(why: str) -> RequestTimedOutError:
+    """Say that records may be in the log, or not."""
+    return RequestTimedOutError(f"{why}: the outcome is unknown")
+
+
+def loading_error(leadership: Leadership) -> CoordinatorLoadInProgressError:
+    """Answer who asks before the shard is loaded."""
+    return CoordinatorLoadInProgressError(
+        f"the coordinator is reading {name_of(leadership)}: try again"
+    )
+
+
+def name_of(leadership: Leadership) -> str:
+    """Name the partition, for people."""
+    return f"{leadership.topic}-{leadership.partition}"

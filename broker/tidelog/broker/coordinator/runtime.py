@@ -23,7 +23,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from tidelog.broker.coordinator.append_refusals import check_room, refusal_of
+from tidelog.broker.coordinator.append_refusals import (
+    check_batches,
+    check_room,
+    gone_error,
+    loading_error,
+    name_of,
+    refusal_of,
+    unknown_error,
+)
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
 from tidelog.broker.coordinator.record_batches import encode_batches
 from tidelog.broker.coordinator.slice_replay import Shard, replay_slice
@@ -34,10 +42,9 @@ from tidelog.broker.partition_adder import Producer
 from tidelog.core.background import Background
 from tidelog.core.env import Clock
 from tidelog.core.errors import (
-    CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
+    MessageTooLargeError,
     NotCoordinatorError,
-    RequestTimedOutError,
     TidelogError,
 )
 from tidelog.core.logs import get_logger
@@ -74,6 +81,14 @@ class _Queued(NamedTuple):
 
     decide: Callable[[Any], tuple[list[CoordinatorRecord], Any]]  # of the shard; its own result
     done: asyncio.Future[Any]
+
+
+class _Decided(NamedTuple):
+    """A queued decision, and what is to be appended for it."""
+
+    done: asyncio.Future[Any]
+    records: Sequence[CoordinatorRecord]
+    result: Any  # as of `_Queued.decide`
 
 
 class RuntimeWatch(Protocol[S]):
@@ -142,7 +157,10 @@ class Hosted(Generic[S]):
         loaded again.
         """
         self.check_active()
-        for number, batch in enumerate(encode_batches(records, self._clock.wall_ms(), producer)):
+        batches = encode_batches(records, self._clock.wall_ms(), producer)
+        if len(batches) > 1:  # before the first: half of them would be in the log
+            check_batches(batches, self._batch_bytes_max(), self.leadership.topic)
+        for number, batch in enumerate(batches):
             try:
                 written = (
                     self._writer.append(self.leadership, batch)
@@ -153,7 +171,7 @@ class Hosted(Generic[S]):
                 if number or error.is_outcome_unknown:
                     self.end(f"an append failed half way: {error}")
                     asyncio.get_running_loop().call_soon(self._on_broken)
-                    raise _unknown(str(error)) from error
+                    raise unknown_error(str(error)) from error
                 raise refusal_of(error, self.leadership.topic) from error
             self.end_offset = written.end_offset
         if records:
@@ -166,12 +184,14 @@ class Hosted(Generic[S]):
         Raises `InvalidRequestError`, and as `append`.
         """
         self.check_active()
+        for record in records:
+            check_room(record, spare_bytes=spare_bytes, batch_bytes_max=self._batch_bytes_max())
+
+    def _batch_bytes_max(self) -> int:
         try:
-            limit = self._writer.batch_bytes_max(self.leadership)
+            return self._writer.batch_bytes_max(self.leadership)
         except TidelogError as error:
             raise refusal_of(error, self.leadership.topic) from error
-        for record in records:
-            check_room(record, spare_bytes=spare_bytes, batch_bytes_max=limit)
 
     def note_marker(self, marker: AppendedMarker) -> None:
         """Apply the end of a transaction, unless it is still to be read from the log."""
@@ -210,6 +230,8 @@ class Hosted(Generic[S]):
     ) -> asyncio.Future[tuple[int, T]]:
         """Decide at the end of this step of the loop, and append with others of the step.
 
+        Where all of them are too large together, each is appended for itself.
+
         For decisions that do not see each other's records. Their records share a batch; the result
         is the end offset and what `decide` returned, or what it raised, or what `append` did.
         """
@@ -221,27 +243,34 @@ class Hosted(Generic[S]):
 
     def _append_queued(self) -> None:
         queued, self._queued = self._queued, []
-        decided: list[tuple[asyncio.Future[Any], Any]] = []  # with its result
-        records: list[CoordinatorRecord] = []
+        decided: list[_Decided] = []
         for one in queued:
             if one.done.done():
                 continue  # its caller has gone
             try:
                 self.check_active()
                 of_one, result = one.decide(self.shard)
-            except Exception as error:  # noqa: BLE001  # its caller's edge answers, or ends the node
+            except Exception as error:  # noqa: BLE001  # its caller's edge answers it
                 one.done.set_exception(error)
                 continue
-            records += of_one
-            decided.append((one.done, result))
+            decided.append(_Decided(one.done, of_one, result))
+        self._append_decided(decided)
+
+    def _append_decided(self, decided: Sequence[_Decided]) -> None:
         try:
-            end = self.append(records) if decided else 0
+            end = self.append([one for each in decided for one in each.records]) if decided else 0
+        except MessageTooLargeError as error:
+            if len(decided) == 1:
+                decided[0].done.set_exception(error)
+                return
+            for one in decided:
+                self._append_decided([one])
         except Exception as error:  # noqa: BLE001  # as above
-            for done, _ in decided:
-                done.set_exception(error)
-            return
-        for done, result in decided:
-            done.set_result((end, result))
+            for one in decided:
+                one.done.set_exception(error)
+        else:
+            for one in decided:
+                one.done.set_result((end, one.result))
 
     async def committed(self, end_offset: int, *, is_write: bool, timeout_ms: int) -> None:
         """Wait until the records below `end_offset` are committed.
@@ -253,7 +282,7 @@ class Hosted(Generic[S]):
         if end_offset <= self.high_watermark:
             return
         if self.status is Status.OVER:
-            raise _gone(is_write=is_write)
+            raise gone_error(is_write=is_write)
         waiter = _Waiter(end_offset, is_write, asyncio.get_running_loop().create_future())
         self._waiters[waiter] = None
         try:
@@ -262,7 +291,7 @@ class Hosted(Generic[S]):
         except TimeoutError:
             message = f"the in-sync replicas did not have it within {timeout_ms} ms"
             raise (
-                _unknown(message) if is_write else CoordinatorNotAvailableError(message)
+                unknown_error(message) if is_write else CoordinatorNotAvailableError(message)
             ) from None
         finally:
             self._waiters.pop(waiter, None)
@@ -279,18 +308,18 @@ class Hosted(Generic[S]):
         """End the shard; those who wait get their error."""
         if self.status is Status.OVER:
             return
-        log.info("coordinator ends", partition=_name(self.leadership), why=why)
+        log.info("coordinator ends", partition=name_of(self.leadership), why=why)
         self.status, self.end_cause = Status.OVER, why
         while self._waiters:
             waiter, _ = self._waiters.popitem(last=False)
-            _wake(waiter, _gone(is_write=waiter.is_write))
+            _wake(waiter, gone_error(is_write=waiter.is_write))
 
     def check_active(self) -> None:
         """Raise `CoordinatorLoadInProgressError` or `NotCoordinatorError` unless it is loaded."""
         if self.status is Status.LOADING:
-            raise _loading(self.leadership)
+            raise loading_error(self.leadership)
         if self.status is Status.OVER:
-            raise _gone(is_write=False)
+            raise gone_error(is_write=False)
 
 
 class RuntimeHooks(Protocol[S]):
@@ -339,7 +368,7 @@ class CoordinatorRuntime(Generic[S]):
         if hosted is None:
             raise NotCoordinatorError("this broker is not the coordinator: look it up again")
         if hosted.status is Status.OVER:
-            raise _loading(hosted.leadership)  # it is about to be loaded again
+            raise loading_error(hosted.leadership)  # it is about to be loaded again
         hosted.check_active()
         return hosted
 
@@ -407,7 +436,7 @@ class CoordinatorRuntime(Generic[S]):
         )
         hosted.note_high_watermark(high_watermark)
         self._hosted[leadership.partition] = hosted
-        name = f"load-{_name(leadership)}"
+        name = f"load-{name_of(leadership)}"
         self._loading[leadership.partition] = self._background.spawn(name, self._load(hosted))
 
     async def _load(self, hosted: Hosted[S]) -> None:
@@ -418,7 +447,7 @@ class CoordinatorRuntime(Generic[S]):
                 break
             except TidelogError as error:
                 log.warning(
-                    "coordinator not loaded", partition=_name(hosted.leadership), error=str(error)
+                    "coordinator not loaded", partition=name_of(hosted.leadership), error=str(error)
                 )
                 await asyncio.sleep(LOAD_BACKOFF_S)
                 # What was read is of no use: records may have been deleted meanwhile.
@@ -432,7 +461,7 @@ class CoordinatorRuntime(Generic[S]):
         took_ms = self._clock.monotonic_ms() - began_ms
         log.info(
             "coordinator loaded",
-            partition=_name(hosted.leadership),
+            partition=name_of(hosted.leadership),
             leader_epoch=hosted.leadership.leader_epoch,
             records=count,
             took_ms=took_ms,
@@ -462,23 +491,3 @@ def _wake(waiter: _Waiter, error: TidelogError | None) -> None:
         waiter.done.set_result(None)
     else:
         waiter.done.set_exception(error)
-
-
-def _gone(*, is_write: bool) -> TidelogError:
-    if is_write:
-        return _unknown("the coordinator moved before the in-sync replicas had it")
-    return NotCoordinatorError("this broker is not the coordinator any more: look it up again")
-
-
-def _unknown(why: str) -> RequestTimedOutError:
-    return RequestTimedOutError(f"{why}: the outcome is unknown")
-
-
-def _loading(leadership: Leadership) -> CoordinatorLoadInProgressError:
-    return CoordinatorLoadInProgressError(
-        f"the coordinator is reading {_name(leadership)}: try again"
-    )
-
-
-def _name(leadership: Leadership) -> str:
-    return f"{leadership.topic}-{leadership.partition}"

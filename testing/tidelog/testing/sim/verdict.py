@@ -19,7 +19,7 @@ from tidelog.history.checks.delivery import judge
 from tidelog.history.history import History, Poll, Send
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import TopicImage
-from tidelog.metadata.topic_rules import topic_rules
+from tidelog.metadata.topic_rules import effective_config
 from tidelog.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
 from tidelog.records.records import iter_records
 from tidelog.simulation.cluster.cluster import Machine
@@ -31,7 +31,6 @@ from tidelog.testing.sim.target import SimulatedTarget
 Content: TypeAlias = tuple[bytes | None, bytes | None, bool]
 """Key and value of a record, and whether it belongs to a transaction."""
 
-CLEANUP_POLICY = "cleanup.policy"
 COMPLAINTS_SHOWN_MAX = 5
 
 
@@ -292,8 +291,8 @@ def _led(target: SimulatedTarget, tp: TopicPartition) -> tuple[Machine, Partitio
 
 def _may_drop(target: SimulatedTarget, topic: TopicImage) -> bool:
     """True if its configuration lets records of it go: compaction, or an unclean election."""
-    policy = topic.configs.get(CLEANUP_POLICY, target.image.cluster_configs.get(CLEANUP_POLICY, ""))
-    return "compact" in policy or topic_rules(topic, target.image).is_unclean_allowed
+    config = effective_config(topic, target.image)
+    return config.is_compacted or config.unclean_leader_election_enable
 
 
 def _send(one: Sent, token: bytes) -> Send:
