@@ -229,7 +229,7 @@ class Hosted(Generic[S]):
             try:
                 self.check_active()
                 of_one, result = one.decide(self.shard)
-            except Exception as error:  # noqa: BLE001  # its caller's edge answers, or ends the node
+            except Exception as error:  # noqa: BLE001  # its caller's edge answers it
                 one.done.set_exception(error)
                 continue
             records += of_one
