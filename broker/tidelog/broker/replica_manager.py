@@ -123,7 +123,9 @@ class ReplicaManager:
         self.reader = Reader(
             partitions=partitions, config=config, clock=clock, stats=self._stats, unread=unread
         )
-        self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
+        self._upkeep = LogUpkeep(
+            partitions=partitions, config=config, clock=clock, workers=ports.workers
+        )
         self.record_deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
         self.markers = MarkerAppender(partitions=partitions, writer=self.writer, clock=clock)
         self.descriptions = ReplicaDescriptions(partitions, log_dir=log_dir, disk=ports.disk)

@@ -15,6 +15,7 @@ Begin with `partition_log`: the contract of a log, and its only public interface
     stable_storage            recovery point and checkpoint
     retention                 selection of expired segments
     cleaner, cleanable, compaction   log compaction (KIP-58, KIP-534)
+    record_rows               one batch of it, record by record, in steps
     time_lookup, checkpoints, producer_snapshots, snapshot_files, file_names, config
 
 Modules with the line "Pure" decide and never act. Disk, clock and randomness are handed in, so the

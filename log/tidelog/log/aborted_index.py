@@ -151,13 +151,19 @@ class AbortedIndex:
 
     async def sync(self) -> None:
         """Flush the entries to stable storage, if needed."""
-        if self.is_unsynced and self._disk.exists(self.path):
-            file = self._disk.open(self.path)
-            try:
-                await file.sync()
-            finally:
-                file.close()
-        self.is_unsynced = False
+        if not self.is_unsynced:
+            return
+        self.is_unsynced = False  # whatever comes meanwhile sets it again
+        if not self._disk.exists(self.path):
+            return
+        file = self._disk.open(self.path)
+        try:
+            await file.sync()
+        except BaseException:
+            self.is_unsynced = True
+            raise
+        finally:
+            file.close()
 
     def remove(self) -> None:
         """Remove the file."""

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from tidelog.core.config_keys import declare
@@ -21,17 +22,23 @@ from tidelog.core.config_types import DAY_MS, boolean, whole_number
 from tidelog.core.env import Clock
 from tidelog.core.errors import DamagedLogError, InvariantError
 from tidelog.core.logs import get_logger
+from tidelog.core.workers import InPlace, Workers
 from tidelog.log.cleanable import Cleanable, cleanable_segments, group_segments
 from tidelog.log.compaction import KeyMap, Piece, Rewriter, TransactionOutcomes
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.record_rows import Steps
 from tidelog.log.segment import Segment
 from tidelog.log.transactions import CompletedTransaction
 from tidelog.records.batch import BatchHeader
 
+T = TypeVar("T")
 MIB = 1 << 20
 _CHUNK_BYTES = 256 << 10
 _TURN_BYTES = 16 << 10
-"""Bytes processed before the cleaner yields to other tasks."""
+"""Bytes processed before the cleaner yields to other tasks.
+
+A worker inflates larger batches and compresses what is left of them.
+"""
 _ENTRIES_PER_TURN = 1024
 """Aborted transactions that are read before the cleaner yields."""
 _NAP_S = 0.01
@@ -87,8 +94,9 @@ class CleaningResult:
 class LogCleaner:
     """Cleaner of all logs of a broker; the owner of the logs calls `run_once` in a loop."""
 
-    def __init__(self, clock: Clock, config: CleanerConfig) -> None:
+    def __init__(self, clock: Clock, config: CleanerConfig, workers: Workers | None = None) -> None:
         self._clock = clock
+        self._workers = workers or InPlace()
         self._config = config
         self._pace = _Pace(clock, config.io_max_bytes_per_second)
         self._uncleanable: WeakSet[PartitionLog] = WeakSet()
@@ -105,7 +113,9 @@ class LogCleaner:
             return None
         for log, cleanable in await self._due(logs):
             with self._guard(log):
-                cleaning = _Cleaning(log, cleanable, self._clock, self._config, self._pace)
+                cleaning = _Cleaning(
+                    log, cleanable, self._clock, self._config, self._pace, self._workers
+                )
                 result = await cleaning.run()
                 if result is not None:
                     _log.info("log cleaned", **asdict(result))
@@ -159,12 +169,14 @@ class _Cleaning:
         clock: Clock,
         config: CleanerConfig,
         pace: _Pace,
+        workers: Workers,
     ) -> None:
         self._log = log
         self._cleanable = cleanable
         self._clock = clock
         self._config = config
         self._pace = pace
+        self._workers = workers
 
     async def run(self) -> CleaningResult | None:
         """Clean the log. None: nothing could be cleaned, or the log changed during the cleaning."""
@@ -222,7 +234,7 @@ class _Cleaning:
             async for header, batch in dirty:
                 if header.base_offset >= up_to:
                     break
-                taken = keys.take(header, batch)
+                taken = await self._in_steps(keys.taking(header, batch), len(batch))
                 if taken < header.next_offset:
                     return taken
                 await self._pace.keep(len(batch))
@@ -237,7 +249,8 @@ class _Cleaning:
                 async for chunk in chunks:
                     pieces: list[Piece] = []
                     for header, batch in chunk:
-                        pieces += rewriter.rewrite(header, batch)
+                        steps = rewriter.rewriting(header, batch)
+                        pieces += await self._in_steps(steps, len(batch))
                         await self._pace.keep(len(batch))
                     await self._append(cleaned, pieces)
             await self._append(cleaned, rewriter.flush())
@@ -249,6 +262,21 @@ class _Cleaning:
             cleaned.delete()
             raise
         return cleaned
+
+    async def _in_steps(self, steps: Steps[T], size_bytes: int) -> T:
+        """Work on a batch of that size; others run after each step, and beside a long codec's."""
+        answer: Any = None
+        while True:
+            try:
+                work = steps.send(answer)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            if work is None:
+                answer = None
+                await asyncio.sleep(0)
+            else:
+                answer = await self._workers.run(work) if size_bytes > _TURN_BYTES else work()
 
     async def _append(self, cleaned: Segment, pieces: Sequence[Piece]) -> None:
         if pieces:

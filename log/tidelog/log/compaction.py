@@ -30,45 +30,36 @@ Facts: Kafka's Cleaner and MemoryRecords.filterTo.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Iterable
 
-from tidelog.core.errors import CorruptMessageError
+from tidelog.log.record_rows import (
+    Kept,
+    Row,
+    Steps,
+    at_once,
+    inflate,
+    pause_after,
+    row_slices,
+    splice,
+    with_horizon,
+)
 from tidelog.log.transactions import CompletedTransaction
 from tidelog.records.batch import (
-    CODEC_MASK,
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
-    HEADER_BYTES,
-    LOG_APPEND_TIME_FLAG,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     Buffer,
     parse_header,
-    seal,
 )
-from tidelog.records.compression import Codec, compress_readably, decompress
-from tidelog.records.records import (
-    MAX_DECOMPRESSED_BYTES,
-    encode_filler,
-    iter_records,
-    read_marker,
-    rebuild_batch,
-)
-from tidelog.records.varints import decode_varint
+from tidelog.records.records import encode_filler, iter_records, read_marker, rebuild_batch
 
-MAX_PLAIN_KEY_BYTES = 16
-"""Maximum length of a key kept as is; a longer one's digest has one byte more: no collision."""
 BYTES_PER_KEY = 192
 """Maximum bytes per key: 64 for itself, 32 for its offset, 96 as its share of a growing table."""
 _MAX_I64 = 2**63 - 1
-_NULL_LENGTH = 1
-"""Zigzag varint of -1."""
 
 Piece = tuple[BatchHeader, Buffer]
 """A complete batch."""
-_Row = tuple[int, bytes | None, bool, int, int]
-"""A record: offset, key as used in the map, whether it is a tombstone, start and end position."""
 
 
 class TransactionOutcomes:
@@ -139,6 +130,10 @@ class KeyMap:
         self._offsets: dict[bytes, int] = {}
 
     def take(self, header: BatchHeader, batch: Buffer) -> int:
+        """As `taking`, without a pause."""
+        return at_once(self.taking(header, batch))
+
+    def taking(self, header: BatchHeader, batch: Buffer) -> Steps[int]:
         """Add the keys of the batch's dirty records; return the first offset not added.
 
         Aborted records supersede nothing. Raises `CorruptMessageError` and
@@ -147,15 +142,18 @@ class KeyMap:
         if header.attributes & CONTROL_FLAG or self.transactions.is_aborted(header):
             return header.next_offset
         offsets, capacity, first_dirty = self._offsets, self._capacity, self.first_dirty_offset
-        for offset, key, _, _, _ in _iter_rows(header, _records_of(header, batch)):
-            if key is None or offset < first_dirty:
-                continue
-            if len(offsets) >= capacity and key not in offsets:
-                return offset
-            offsets[key] = offset
+        data = yield from inflate(header, batch)
+        for rows in row_slices(header, data):
+            for offset, key, _, _, _ in rows:
+                if key is None or offset < first_dirty:
+                    continue
+                if len(offsets) >= capacity and key not in offsets:
+                    return offset
+                offsets[key] = offset
+            yield from pause_after(rows)
         return header.next_offset
 
-    def newest_of(self, rows: Iterator[_Row], *, end_offset: int) -> list[_Row]:
+    def newest_of(self, rows: Iterable[Row], *, end_offset: int) -> list[Row]:
         """Rows whose key has no newer record in the map, and all rows from `end_offset` on."""
         newest = self._offsets.get
         return [
@@ -190,11 +188,15 @@ class Rewriter:
         """Pending filler: the header of the first dropped batch, extended over the others."""
 
     def rewrite(self, header: BatchHeader, batch: Buffer) -> list[Piece]:
+        """As `rewriting`, without a pause."""
+        return at_once(self.rewriting(header, batch))
+
+    def rewriting(self, header: BatchHeader, batch: Buffer) -> Steps[list[Piece]]:
         """Batches to append to the new segment now, in place of `batch` and pending ones before it.
 
         Raises `CorruptMessageError` and `UnsupportedCompressionTypeError`.
         """
-        remains = self._remains(header, batch)
+        remains = yield from self._remains(header, batch)
         if remains is not None:
             return [*self.flush(), remains]
         run = self._run
@@ -220,15 +222,16 @@ class Rewriter:
         )
         return [_piece(filler)]
 
-    def _remains(self, header: BatchHeader, batch: Buffer) -> Piece | None:
+    def _remains(self, header: BatchHeader, batch: Buffer) -> Steps[Piece | None]:
         if header.base_offset >= self._end_offset:
             return header, batch
         if not header.attributes & TRANSACTIONAL_FLAG:
-            is_control = header.attributes & CONTROL_FLAG
-            return (header, batch) if is_control else self._records_remain(header, batch)
+            if header.attributes & CONTROL_FLAG:
+                return header, batch
+            return (yield from self._records_remain(header, batch))
         if header.attributes & CONTROL_FLAG:
             return self._marker_remains(header, batch)
-        remains = self._records_remain(header, batch)
+        remains = yield from self._records_remain(header, batch)
         if remains is not None and remains[0].records_count:
             self._alive.add(header.producer_id)
         return remains
@@ -246,38 +249,39 @@ class Rewriter:
             return _piece(rebuild_batch(header, records, delete_horizon_ms=self._new_horizon_ms))
         return (header, batch) if header.base_timestamp > self._now_ms else None
 
-    def _records_remain(self, header: BatchHeader, batch: Buffer) -> Piece | None:
+    def _records_remain(self, header: BatchHeader, batch: Buffer) -> Steps[Piece | None]:
         if self._keys.transactions.is_aborted(header):
             self.records_dropped += header.records_count
             return self._header_alone(header)
-        data = _records_of(header, batch)
-        rows = self._rows_that_stay(header, data)
-        self.records_dropped += header.records_count - len(rows)
-        if not rows:
+        data = yield from inflate(header, batch)
+        kept = yield from self._kept(header, data)
+        self.records_dropped += header.records_count - kept.count
+        if not kept.count:
             return self._header_alone(header)
-        if self._needs_horizon(header, rows):
-            offsets = {row[0] for row in rows}
-            records = [record for record in iter_records(batch) if record.offset in offsets]
-            return _piece(rebuild_batch(header, records, delete_horizon_ms=self._new_horizon_ms))
-        if len(rows) == header.records_count:
+        if self._needs_horizon(header, kept):
+            return _piece((yield from with_horizon(header, data, kept, self._new_horizon_ms)))
+        if kept.count == header.records_count:
             return header, batch
-        return _piece(_splice(header, data, rows))
+        return _piece((yield from splice(header, data, kept)))
 
-    def _rows_that_stay(self, header: BatchHeader, data: bytes) -> list[_Row]:
-        rows = self._keys.newest_of(_iter_rows(header, data), end_offset=self._end_offset)
+    def _kept(self, header: BatchHeader, data: bytes) -> Steps[Kept]:
         has_horizon = header.attributes & DELETE_HORIZON_FLAG
         # A follower may have its leader's horizon before it has removed the records that the
         # tombstones supersede.
         is_clean = header.next_offset <= self._keys.first_dirty_offset
-        if has_horizon and is_clean and header.base_timestamp <= self._now_ms:
-            return [row for row in rows if not row[2]]
-        return rows
+        drops_tombstones = has_horizon and is_clean and header.base_timestamp <= self._now_ms
+        kept = Kept()
+        for rows in row_slices(header, data):
+            newest = self._keys.newest_of(rows, end_offset=self._end_offset)
+            kept.add([row for row in newest if not row[2]] if drops_tombstones else newest)
+            yield from pause_after(rows)
+        return kept
 
-    def _needs_horizon(self, header: BatchHeader, rows: Sequence[_Row]) -> bool:
+    def _needs_horizon(self, header: BatchHeader, kept: Kept) -> bool:
         """True when the tombstones' horizon starts: this cleaning removes what they supersede."""
         is_covered = header.next_offset <= self._end_offset
         has_horizon = header.attributes & DELETE_HORIZON_FLAG
-        return is_covered and not has_horizon and any(row[2] for row in rows)
+        return is_covered and not has_horizon and kept.has_tombstones
 
     def _header_alone(self, header: BatchHeader) -> Piece | None:
         if self._is_last_batch(header):
@@ -291,78 +295,3 @@ def _start(offsets: range) -> int:
 
 def _piece(batch: bytes) -> Piece:
     return parse_header(batch), batch
-
-
-def _splice(header: BatchHeader, data: bytes, rows: Sequence[_Row]) -> bytes:
-    """Rebuild the batch with these of its records, their bytes and all base fields unchanged."""
-    max_timestamp = header.max_timestamp
-    if not header.attributes & LOG_APPEND_TIME_FLAG:
-        deltas = (_timestamp_delta(data, begin) for _, _, _, begin, _ in rows)
-        max_timestamp = header.base_timestamp + max(deltas)
-    records = b"".join([data[begin:end] for _, _, _, begin, end in rows])
-    codec, packed = compress_readably(Codec(header.codec_id), records)
-    fields = header._replace(
-        attributes=header.attributes & ~CODEC_MASK | codec,
-        max_timestamp=max_timestamp,
-        records_count=len(rows),
-    )
-    return seal(fields, packed)
-
-
-def _timestamp_delta(data: bytes, begin: int) -> int:
-    _, after_length = decode_varint(data, begin)
-    return decode_varint(data, after_length + 1)[0]
-
-
-def _records_of(header: BatchHeader, batch: Buffer) -> bytes:
-    if not header.records_count:
-        return b""
-    packed = memoryview(batch)[HEADER_BYTES:]
-    return decompress(header.codec_id, packed, max_bytes=MAX_DECOMPRESSED_BYTES)
-
-
-def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
-    """Iterate over the records as rows. Flat: runs twice per record; reads up to the key only."""
-    base_offset, last, decode = header.base_offset, header.last_offset_delta, decode_varint
-    is_dense = header.records_count == last + 1  # so each record's offset delta is its index
-    position, size, offset_delta = 0, len(data), -1
-    try:
-        for place in range(header.records_count):
-            begin, previous = position, offset_delta
-            byte, following = data[position], data[position + 1]
-            if byte > 0x7F and following < 0x80:  # two bytes, the common case
-                length, position = (byte & 0x7F | following << 7) >> 1, position + 2
-            else:
-                length, position = decode(data, position)
-            end = position + length
-            position += 1  # attributes
-            while data[position] > 0x7F:  # timestamp delta
-                position += 1
-            position += 1
-            if is_dense:
-                while data[position] > 0x7F:
-                    position += 1
-                offset_delta, position = place, position + 1
-            else:
-                offset_delta, position = decode(data, position)
-            byte = data[position]
-            if byte < 0x80:
-                length, position = (byte >> 1) ^ -(byte & 1), position + 1
-            else:
-                length, position = decode(data, position)
-            after = position + length if length > 0 else position
-            if length < -1 or not (after < end <= size and previous < offset_delta <= last):
-                raise CorruptMessageError(f"a record at byte {begin} exceeds its batch")
-            key = None if length < 0 else _known_as(data[position:after])
-            yield base_offset + offset_delta, key, data[after] == _NULL_LENGTH, begin, end
-            position = end
-    except IndexError as error:
-        raise CorruptMessageError(f"a record ends before its key does: {error}") from error
-    if position != size:
-        raise CorruptMessageError(f"{size - position} bytes follow the last record")
-
-
-def _known_as(key: bytes) -> bytes:
-    if len(key) <= MAX_PLAIN_KEY_BYTES:
-        return key
-    return blake2b(key, digest_size=MAX_PLAIN_KEY_BYTES + 1).digest()

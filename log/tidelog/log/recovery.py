@@ -26,7 +26,7 @@ from tidelog.core.memory_reads import reading
 from tidelog.log import producer_replay
 from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
 from tidelog.log.config import LogConfig
-from tidelog.log.epochs import NO_EPOCH, EpochCache
+from tidelog.log.epochs import NO_END, NO_EPOCH, EpochCache
 from tidelog.log.file_names import (
     CLEANED,
     DELETED,
@@ -153,7 +153,12 @@ class _Recovery:
             segments=[],
             epochs=EpochCache(known.epochs),
             producers=ProducerStates(high_watermark=known.high_watermark),
-            snapshots=SnapshotFiles(disk, directory, names=self._names),
+            snapshots=SnapshotFiles(
+                disk,
+                directory,
+                names=self._names,
+                stored_below=known.recovery_point if self._marker is None else NO_END,
+            ),
             log_start_offset=known.log_start_offset,
             is_clean=self._marker is not None,
             may_have_lost=LOSSY_FILE in self._names,

@@ -27,13 +27,7 @@ from tidelog.log.file_names import (
     file_name,
 )
 from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
-from tidelog.records.batch import (
-    HEADER_BYTES,
-    BatchHeader,
-    Buffer,
-    parse_header,
-    walk,
-)
+from tidelog.records.batch import HEADER_BYTES, BatchHeader, Buffer, parse_header, walk
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 NO_TIMESTAMP = -1
@@ -201,10 +195,15 @@ class Segment:
 
     async def sync_indexes(self) -> None:
         """Flush the indexes of a sealed segment to stable storage, if needed."""
-        if self.has_unsynced_indexes:
+        if not self.has_unsynced_indexes:
+            return
+        self.has_unsynced_indexes = False  # whatever comes meanwhile sets it again
+        try:
             for index in (self._offsets.file, self._times.file, self.aborted):
                 await index.sync()
-            self.has_unsynced_indexes = False
+        except BaseException:
+            self.has_unsynced_indexes = True
+            raise
 
     # Finding out what is there
 

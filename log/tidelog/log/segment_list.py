@@ -207,9 +207,14 @@ class SegmentList:
 
     async def sync_names(self) -> None:
         """Make new file names durable, so that they survive a power loss."""
-        if self.has_new_names:
-            self.has_new_names = False
+        if not self.has_new_names:
+            return
+        self.has_new_names = False  # whatever comes meanwhile sets it again
+        try:
             await self._disk.sync_directory(self._directory)
+        except BaseException:
+            self.has_new_names = True
+            raise
 
     def close(self) -> None:
         """Close all files; nothing is synced."""

@@ -22,12 +22,17 @@ _MAX_BYTES = 64 << 20
 class SnapshotFiles:
     """Snapshots of one log. Raises `StorageError` where the disk refuses."""
 
-    def __init__(self, disk: Disk, directory: str, *, names: Iterable[str]) -> None:
-        """List the snapshots among `names`, the names of all files in the folder."""
+    def __init__(
+        self, disk: Disk, directory: str, *, names: Iterable[str], stored_below: int = 0
+    ) -> None:
+        """List the snapshots among `names`, the names of all files in the folder.
+
+        Those at or above `stored_below` may not be on stable storage: a killed process left them.
+        """
         self._disk = disk
         self._directory = directory
         self._offsets = offsets_in(names, SNAPSHOT)
-        self._unsynced: list[str] = []
+        self._unsynced = [self._path(one) for one in self._offsets if one >= stored_below]
 
     def write(self, offset: int, entries: tuple[ProducerEntry, ...]) -> None:
         """Write the state after all records below `offset`; durable only after `sync`."""
@@ -77,14 +82,20 @@ class SnapshotFiles:
         self._drop([one for one in self._offsets if start < one < end])
 
     async def sync(self) -> None:
-        """Flush written snapshots to stable storage; the caller syncs the folder."""
-        while self._unsynced:
-            file = self._disk.open(self._unsynced[-1])
+        """Flush written snapshots to stable storage; the caller syncs the folder before.
+
+        One that is written meanwhile waits for the next call, as its name does.
+        """
+        for path in self._unsynced[:]:
+            if path not in self._unsynced:
+                continue  # dropped meanwhile
+            file = self._disk.open(path)
             try:
                 await file.sync()
             finally:
                 file.close()
-            self._unsynced.pop()
+            if path in self._unsynced:
+                self._unsynced.remove(path)
 
     def _drop(self, offsets: list[int]) -> None:
         for offset in offsets:

@@ -42,11 +42,7 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.leaders import RebalanceLeaders, batches_in_round, has_imbalance
 from tidelog.metadata.settling import SettlePartitions
 from tidelog.metadata.state_machine import Followed, MetadataStateMachine, OnBatch
-from tidelog.raft.replicated_log import (
-    ProposalUnknownError,
-    QuorumStatus,
-    ReplicatedLog,
-)
+from tidelog.raft.replicated_log import ProposalUnknownError, QuorumStatus, ReplicatedLog
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
     RegisterBrokerRequest,

@@ -18,6 +18,7 @@ from tidelog.core.background import Background
 from tidelog.core.config_types import MAX_I64
 from tidelog.core.env import Clock
 from tidelog.core.logs import get_logger
+from tidelog.core.workers import Workers
 from tidelog.log.cleaner import LogCleaner
 from tidelog.log.partition_log import PartitionLog
 
@@ -34,11 +35,18 @@ log = get_logger(__name__)
 class LogUpkeep:
     """Upkeep loops of one broker."""
 
-    def __init__(self, *, partitions: PartitionMap, config: ReplicaConfig, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        partitions: PartitionMap,
+        config: ReplicaConfig,
+        clock: Clock,
+        workers: Workers | None = None,
+    ) -> None:
         self._partitions = partitions
         self._config = config
         self._clock = clock
-        self._cleaner = LogCleaner(clock, config.cleaner)
+        self._cleaner = LogCleaner(clock, config.cleaner, workers)
         self._to_flush: dict[Partition, None] = {}
         self._to_checkpoint: dict[Partition, None] = {}
 
