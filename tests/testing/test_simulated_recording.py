@@ -12,7 +12,7 @@ import pytest
 from tests.testing.simulated_runs import passes, send
 
 import tidelog.client
-from tidelog.client import Consumer, Producer
+from tidelog.client import Consumer, Producer, errors
 from tidelog.client.admin import Admin
 from tidelog.client.arrow import TableWriter, decode_range
 from tidelog.client.consuming.offset_ranges import OffsetRange
@@ -94,9 +94,9 @@ NO_RECORDS: dict[type, set[str]] = {
     Consumer: {
         *("assign", "assignment", "beginning_offsets", "close", "commit", "commit_soon"),
         *("committed", "end_offsets", "extend_poll", "group_metadata", "lag", "offsets_for_times"),
-        *("partitions_for", "pause", "paused", "position", "resume", "seek", "seek_to_beginning"),
-        *("seek_to_committed", "seek_to_end", "seek_to_time", "start", "stop", "subscribe", "tail"),
-        "unsubscribe",
+        *("membership_error", "partitions_for", "pause", "paused", "position", "resume", "seek"),
+        *("seek_to_beginning", "seek_to_committed", "seek_to_end", "seek_to_time", "start", "stop"),
+        *("subscribe", "tail", "unsubscribe"),
     },
     RangeReader: {"all_topics", "as_of_now", "bounds", "close", "offsets_for_times", "topics"},
 }
@@ -186,5 +186,25 @@ def test_a_client_with_a_transport_of_its_own_is_recorded() -> None:
         ports = sim._target.cluster.client
         await send(sim, b"a", transport=ports.transport)
         assert len(sim.recording.sent) == 1
+
+    passes(main)
+
+
+@pytest.mark.parametrize("by_table", [False, True])
+def test_each_record_of_a_batch_has_its_own_outcome(by_table: bool) -> None:
+    async def main(sim: Simulation) -> None:
+        await sim.create_topic("t", configs={"cleanup.policy": "compact"})
+        keys, values = [b"a", None, b"c"], [b"1", b"2", b"3"]
+        if by_table:
+            async with TableWriter(sim.bootstrap) as writer:
+                await writer.write("t", pa.record_batch({"key": keys, "value": values}))
+                with pytest.raises(errors.InvalidRecordError):
+                    await writer.flush()
+        else:
+            async with Producer(sim.bootstrap) as producer:
+                assert (await producer.send_many("t", values, keys=keys)).failed == 1
+        outcomes = [(one.value, one.outcome, one.offset) for one in sim.recording.sent]
+        assert outcomes == [(b"1", "ok", 0), (b"2", "fail", None), (b"3", "ok", 1)]
+        assert sim.check()["acknowledged"] == 2
 
     passes(main)

@@ -38,11 +38,12 @@ class WriterObserver(Protocol):
     """Observer of one producer or table writer."""
 
     def sends(
-        self, tp: TopicPartition, pairs: Sequence[Pair], delivery: Delivery, *, topic_id: bytes
+        self, tp: TopicPartition, pair: Pair, delivery: Delivery, *, topic_id: bytes
     ) -> Delivery:
-        """Hear of records that enter the buffer in this order; return the waiter in their place.
+        """Hear of a record that enters the buffer now; return its waiter in place of `delivery`.
 
-        The waiter passes on to `delivery` what it is told.
+        The waiter passes on to `delivery` what it is told. Each record has one of its own, since
+        the outcomes of a batch's records may come in any order (KIP-467).
         """
 
     def transaction_begun(self) -> None:

@@ -266,20 +266,27 @@ class TableWriter(TransactionMethods):
 
     def _hand_over(self, one: _Outgoing) -> None:
         data, records_count = one.batch
-        waiter: Delivery = self._tally
-        if self._engine.observer is not None:
-            pairs = [(record.key, record.value) for record in iter_records(memoryview(data))]
-            waiter = self._engine.observer.sends(one.tp, pairs, waiter, topic_id=one.topic_id)
         self._engine.accumulator.add(
             one.tp,
             data,
             records_count=records_count,
-            waiter=waiter,
+            waiter=self._tally,
+            waiters=self._observed(one),
             now_ms=self._ports.clock.monotonic_ms(),
             topic_id=one.topic_id,
         )
         self._tally.count_sent(len(data))
         self._engine.announce()
+
+    def _observed(self, one: _Outgoing) -> list[Delivery]:
+        """The waiters of the batch's records, if an observer hears of each; else none."""
+        observer = self._engine.observer
+        if observer is None:
+            return []
+        return [
+            observer.sends(one.tp, (row.key, row.value), self._tally, topic_id=one.topic_id)
+            for row in iter_records(memoryview(one.batch.data))
+        ]
 
     async def _commit(self) -> None:
         """Flush, then commit; rows that cannot be sent leave only the abort."""

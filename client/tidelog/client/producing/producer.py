@@ -438,7 +438,7 @@ class Producer(TransactionMethods, Generic[K, V]):
         topic_id: bytes,
     ) -> None:
         observer = self._engine.observer
-        if observer is not None and len(pairs) > 1:  # each by itself: answers may change places
+        if observer is not None and len(pairs) > 1:  # each record has a waiter of its own
             for pair in pairs:
                 self._append(
                     tp,
@@ -450,7 +450,7 @@ class Producer(TransactionMethods, Generic[K, V]):
                 )
             return
         if observer is not None:
-            delivery = observer.sends(tp, pairs, delivery, topic_id=topic_id)
+            delivery = observer.sends(tp, pairs[0], delivery, topic_id=topic_id)
         is_news = self._engine.accumulator.append(
             tp,
             pairs,

@@ -185,26 +185,24 @@ class RecordedWriter:
         return self._recording.name_client("transactional producer")
 
     def sends(
-        self, tp: TopicPartition, pairs: Sequence[Pair], delivery: Delivery, *, topic_id: bytes
+        self, tp: TopicPartition, pair: Pair, delivery: Delivery, *, topic_id: bytes
     ) -> Delivery:
         """See `WriterObserver`."""
         recording, transaction = self._recording, self._open
-        sent = [
-            Sent(
-                process=self._name,
-                number=recording.next_number(),
-                tp=tp,
-                topic_id=topic_id,
-                key=_as_bytes(key),
-                value=_as_bytes(value),
-                acks=self._acks,
-                is_idempotent=self._is_idempotent,
-                transaction=None if transaction is None else transaction.number,
-                invoked_s=recording.now_s(),
-            )
-            for key, value in pairs
-        ]
-        recording.sent.extend(sent)
+        key, value = pair
+        sent = Sent(
+            process=self._name,
+            number=recording.next_number(),
+            tp=tp,
+            topic_id=topic_id,
+            key=_as_bytes(key),
+            value=_as_bytes(value),
+            acks=self._acks,
+            is_idempotent=self._is_idempotent,
+            transaction=None if transaction is None else transaction.number,
+            invoked_s=recording.now_s(),
+        )
+        recording.sent.append(sent)
         return _NotedDelivery(recording, sent, delivery)
 
     def transaction_begun(self) -> None:
@@ -243,29 +241,26 @@ class RecordedReader:
 
 
 class _NotedDelivery:
-    """A waiter that notes the outcomes of its records, which come in the records' order."""
+    """A waiter that notes the outcome of its record."""
 
-    def __init__(self, recording: Recording, sent: list[Sent], delivery: Delivery) -> None:
+    def __init__(self, recording: Recording, sent: Sent, delivery: Delivery) -> None:
         self._recording = recording
-        self._left = sent[::-1]
+        self._sent = sent
         self._delivery = delivery
 
     def acknowledge(
         self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
     ) -> None:
         """See `Delivery`."""
-        for place in range(count):
-            offset = base_offset + place if base_offset >= 0 else None
-            self._recording.end(self._left.pop(), "ok", offset)
+        self._recording.end(self._sent, "ok", base_offset if base_offset >= 0 else None)
         self._delivery.acknowledge(tp, base_offset, count, append_time_ms)
 
     def fail(self, error: Exception, count: int, /) -> None:
         """See `Delivery`. What an abort overtakes may lie in the log, where nobody commits it."""
         is_unknown = not isinstance(error, TidelogError) or error.is_outcome_unknown
         is_unknown |= isinstance(error, TransactionAbortedError)
-        for _ in range(count):
-            outcome: Outcome = "unknown" if is_unknown else "fail"
-            self._recording.end(self._left.pop(), outcome, None, type(error).__name__)
+        outcome: Outcome = "unknown" if is_unknown else "fail"
+        self._recording.end(self._sent, outcome, None, type(error).__name__)
         self._delivery.fail(error, count)
 
 
