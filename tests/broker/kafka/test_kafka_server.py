@@ -12,13 +12,13 @@ from tests.broker.kafka.memory_streams import LISTENER, Answered, Client, by_api
 
 from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.kafka.connection import Request
+from tidelog.broker.kafka.crowd import IDLE_MS_MIN
 from tidelog.broker.kafka.peer import ConnectionClosedError
 from tidelog.broker.kafka.request_header import Refusal
 from tidelog.broker.kafka.server import (
     LOOK_S,
     PROGRESS_BYTES_MIN,
     PROGRESS_PARTS,
-    SILENCE_MS_MAX,
     KafkaTimes,
 )
 from tidelog.core.errors import InvariantError
@@ -307,29 +307,58 @@ async def test_idle_connections_are_closed_and_busy_ones_stay() -> None:
 
 
 async def test_connections_are_limited_in_all_and_by_address() -> None:
-    of = server(config=KafkaConfig(connections_max=5, connections_per_ip_max=3))
+    of = server(config=KafkaConfig(connections_max=6, connections_per_ip_max=3))
     near = [Client(of, host="1.1.1.1") for _ in range(4)]
     far = [Client(of, host="2.2.2.2") for _ in range(3)]
     assert [client.is_open for client in near] == [True, True, True, False]
-    assert [client.is_open for client in far] == [True, True, False]
+    assert all(client.is_open for client in far)
+    assert not Client(of, host="3.3.3.3").is_open
     near[0].leave()
     assert Client(of, host="1.1.1.1").is_open
     assert not Client(of, host="3.3.3.3").is_open
     assert of.stats()["kafka_refused_connections"] == 3
+    assert of.stats()["kafka_connections"] == 6
+
+
+async def test_at_the_limit_idle_ones_give_way_and_those_with_a_request_stay() -> None:
+    gate = Gate()
+    of = server(gate, config=KafkaConfig(connections_max=5))
+    half_open, said_hello, worker, uploading, third = (Client(of) for _ in range(5))
+    half_open.send(b"\0\0\0")
+    uploading.send(frame(PRODUCE, 1, bytes(MIB))[: MIB // 2])
+    worker.send(frame(FETCH, 1))
+    said_hello.send(frame(METADATA, 1))
+    gate.open.set()
+    await settle()
+    gate.open.clear()
+    worker.send(frame(FETCH, 2))
+    assert len(said_hello.answers) == 1
+    assert not Client(of).is_open, "all of them have just come"
+    await asyncio.sleep(IDLE_MS_MIN / 1000 + 1)
+    half_open.send(b"\0")  # which is no request
+    assert [Client(of).is_open for _ in range(4)] == [True, True, True, False]
+    open_ = [one.is_open for one in (half_open, said_hello, worker, uploading, third)]
+    assert open_ == [False, False, True, True, False]
     assert of.stats()["kafka_connections"] == 5
 
 
-async def test_at_the_limit_one_that_never_sent_a_request_gives_way() -> None:
-    of = server(config=KafkaConfig(connections_max=3))
-    worker, half_open, third = Client(of), Client(of), Client(of)
-    worker.send(frame(METADATA, 1))
-    half_open.send(b"\0\0\0")
-    assert not Client(of).is_open
-    await asyncio.sleep(SILENCE_MS_MAX / 1000 + 1)
-    assert Client(of).is_open
-    assert Client(of).is_open
-    assert not Client(of).is_open, "the newest have had no time yet"
-    assert [client.is_open for client in (worker, half_open, third)] == [True, False, False]
+async def test_ten_thousand_that_said_hello_keep_no_other_address_out() -> None:
+    count = 1_000
+    of = server(config=KafkaConfig(connections_max=count))
+    established = Client(of, host="2.2.2.2")
+    established.send(frame(METADATA, 1))
+    strangers = [Client(of, host="6.6.6.6") for _ in range(count - 1)]
+    for client in strangers:
+        client.send(frame(METADATA, 1))
+    await settle()
+    assert all(client.is_open for client in strangers)
+    newcomers = [Client(of, host=f"1.1.1.{number}") for number in range(10)]
+    assert all(client.is_open for client in newcomers)
+    await asyncio.sleep(60)
+    again = [Client(of, host="6.6.6.6") for _ in range(count)]
+    assert sum(client.is_open for client in again) >= count - 11
+    assert established.is_open, "strangers take places of their own address"
+    assert all(client.is_open for client in newcomers)
 
 
 @pytest.fixture

@@ -35,8 +35,8 @@ class KafkaConfig:
     connections_max: int = declare(
         10_000,
         whole_number(1, MAX_I32),
-        "Maximum connections of Kafka's protocol; further ones are closed at once, unless one that "
-        "never sent a request gives way.",
+        "Maximum connections of Kafka's protocol; further ones are closed at once, unless an idle "
+        "one gives way: the longest idle of the address that has most.",
         key="max.connections",
     )
     connections_per_ip_max: int = declare(

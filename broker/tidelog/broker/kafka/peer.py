@@ -42,6 +42,9 @@ class PeerHost(Protocol):
     def note_holding(self, peer: KafkaPeer, *, is_holding: bool) -> None:
         """Note that the peer has unsent answers or half a request, or has no longer."""
 
+    def note_busy(self, peer: KafkaPeer, *, is_busy: bool) -> None:
+        """Note that the peer has a request, or a large one on its way, or has none any longer."""
+
     def note_answer(self, request: Request, *, answer_bytes: int, began_s: float) -> None:
         """Note that a handler has answered, or that the request needs no answer."""
 
@@ -94,7 +97,7 @@ class KafkaPeer:
         """Bytes that it had taken of its answers; for the server."""
         self.progress: Progress | None = None
         """Progress of a begun request; for the server."""
-        self._is_holding = False
+        self._is_holding = self._is_busy = False
         self._listener = listener
         self._handler = handler
         self._number = number
@@ -203,6 +206,10 @@ class KafkaPeer:
         if is_holding != self._is_holding and not self._has_ended:
             self._is_holding = is_holding
             self._host.note_holding(self, is_holding=is_holding)
+        is_busy = is_holding or connection.is_busy
+        if is_busy != self._is_busy and not self._has_ended:
+            self._is_busy = is_busy
+            self._host.note_busy(self, is_busy=is_busy)
         if connection.is_finished:
             self.close()
 

@@ -7,12 +7,13 @@ Owns the connections and what they may hold together. Opens no socket: listeners
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.kafka.connection import ConnectionRules, Request
+from tidelog.broker.kafka.crowd import Crowd
 from tidelog.broker.kafka.frame_reader import READ_BYTES
 from tidelog.broker.kafka.peer import Handler, KafkaPeer, Progress, Taken
 from tidelog.broker.kafka.request_budget import RequestBudget
@@ -26,8 +27,6 @@ from tidelog.net.listeners import Listener
 
 LOOK_S = 1.0
 """Interval of checks for connections that are idle or hold too much."""
-SILENCE_MS_MAX = 10_000
-"""Time after which a connection without a request gives way to a new one, at the limit of them."""
 PROGRESS_BYTES_MIN = 64 << 10
 """Minimum bytes of a begun request to send within the time for it: a slower client has stopped."""
 PROGRESS_PARTS = 8
@@ -99,11 +98,9 @@ class KafkaServer:
         )
         self._peers: OrderedDict[KafkaPeer, None] = OrderedDict()
         """Longest without contact first."""
-        self._silent: dict[KafkaPeer, float] = {}
-        """Those without a request yet, oldest first, and when they came."""
+        self._crowd: Crowd[KafkaPeer] = Crowd(config.connections_max)
         self._holding: dict[KafkaPeer, None] = {}
         """Those with unsent answers or half a request."""
-        self._by_host: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused: set[Refusal] = set()
         self._looking: asyncio.TimerHandle | None = None
@@ -165,6 +162,13 @@ class KafkaServer:
         else:
             self._holding.pop(peer, None)
 
+    def note_busy(self, peer: KafkaPeer, *, is_busy: bool) -> None:
+        """See `PeerHost.note_busy`."""
+        if is_busy:
+            self._crowd.note_busy(peer)
+        else:
+            self._crowd.note_idle(peer, asyncio.get_running_loop().time())
+
     def note_contact(self, peer: KafkaPeer) -> None:
         """See `PeerHost.note_contact`."""
         peer.touched_s = asyncio.get_running_loop().time()
@@ -188,11 +192,8 @@ class KafkaServer:
         """See `PeerHost.note_end`."""
         self._note_refusal(peer)
         del self._peers[peer]
-        self._silent.pop(peer, None)
+        self._crowd.remove(peer)
         self._holding.pop(peer, None)
-        self._by_host[peer.stream.host] -= 1
-        if not self._by_host[peer.stream.host]:
-            del self._by_host[peer.stream.host]
         self.traffic.connections = len(self._peers)
         if self._all_closed is not None and not self._peers:
             self._all_closed.set()
@@ -204,30 +205,23 @@ class KafkaServer:
     def _has_room_for(self, host: str) -> bool:
         if self._all_closed is not None:
             return False
-        if self._by_host[host] >= self._config.connections_per_ip_max:
+        if self._crowd.by_host[host] >= self._config.connections_per_ip_max:
             return False
-        return len(self._peers) < self._config.connections_max or self._displace_silent()
+        return len(self._peers) < self._config.connections_max or self._displace(host)
 
-    def _displace_silent(self) -> bool:
-        """Close the oldest connection that has long sent no request; False: there is none."""
-        now_s = asyncio.get_running_loop().time()
-        while self._silent:
-            peer, came_s = next(iter(self._silent.items()))
-            if peer.connection.requests:
-                del self._silent[peer]
-            elif now_s - came_s < SILENCE_MS_MAX / 1000:
-                return False
-            else:
-                self._hang_up(peer)
-                return True
-        return False
+    def _displace(self, host: str) -> bool:
+        """Close the connection that gives way to one from this address; False: none does."""
+        peer = self._crowd.gives_way(host, asyncio.get_running_loop().time())
+        if peer is None:
+            return False
+        self._hang_up(peer)
+        return True
 
     def _add(self, peer: KafkaPeer) -> None:
         loop = asyncio.get_running_loop()
         peer.touched_s = loop.time()
         self._peers[peer] = None
-        self._silent[peer] = peer.touched_s
-        self._by_host[peer.stream.host] += 1
+        self._crowd.add(peer, peer.stream.host, peer.touched_s)
         self.traffic.connections = len(self._peers)
         if self._looking is None:
             self._looking = loop.call_later(LOOK_S, self._look)
