@@ -37,6 +37,8 @@ METHODS: list[MethodDescriptor] = [
     method for service in SERVICES.values() for method in service.methods
 ]
 LARGE: Any = SimpleNamespace(SerializeToString=lambda: bytes(MIB))
+WAITING: Any = None
+"""No response: the handler waits."""
 SMALL: Any = SimpleNamespace(SerializeToString=lambda: bytes(100))
 
 
@@ -81,9 +83,11 @@ def serve(method: MethodDescriptor, response: Any) -> Callable[..., Any]:
     """A handler that answers with this."""
 
     async def stream() -> AsyncIterator[Any]:
-        yield response
+        yield await single()
 
     async def single() -> Any:
+        if response is WAITING:
+            await asyncio.Event().wait()
         return response
 
     return lambda _asked, _call: stream() if method.server_streaming else single()
@@ -108,8 +112,8 @@ class Stage:
             or handler.stream_stream
         )
 
-    async def call(self, context: Context) -> None:
-        request: Any = asked() if self._is_stream else b""
+    async def call(self, context: Context, data: bytes = b"") -> None:
+        request: Any = asked() if self._is_stream else data
         try:
             await self._call(request, context)
         except Refused:
@@ -136,6 +140,26 @@ async def test_unread_responses_of_an_rpc_have_the_bound_of_all_whoever_calls(
     for one in contexts:
         one.end()
     await asyncio.sleep(0.01)
+    assert stage.unread.answers.held_bytes == 0
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda one: one.full_name.split(".", 2)[-1])
+async def test_large_requests_at_work_have_the_same_bound_produce_aside(
+    method: MethodDescriptor,
+) -> None:
+    if method.client_streaming:
+        return  # one message of a call is at work at a time
+    stage = Stage(method, WAITING)
+    asked = b"\xfa\x01\x80\x80\x40" + bytes(MIB)  # an unknown field of a MiB
+    contexts = [Context(f"ipv4:1.1.1.{number % 7}:{number}") for number in range(40)]
+    calls = [asyncio.ensure_future(stage.call(one, asked)) for one in contexts]
+    await asyncio.sleep(0.01)
+    refused = [one for one in contexts if one.code is grpc.StatusCode.RESOURCE_EXHAUSTED]
+    assert bool(refused) is (method.name != "Produce")
+    assert stage.unread.answers.held_bytes <= 8 * MIB
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
     assert stage.unread.answers.held_bytes == 0
 
 

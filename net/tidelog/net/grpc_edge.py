@@ -9,8 +9,8 @@ handler are logged, and answered as outcome unknown.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 import grpc
@@ -104,20 +104,31 @@ class Edge:
             return await self._count_unread(serving, context, is_from_node=is_from_node)
 
         return make(
-            self._behaviour(answered if counts_itself else counted, method.input_type),
+            self._behaviour(
+                answered if counts_itself else counted,
+                method.input_type,
+                # Those bytes have their bound where they are appended.
+                has_room=is_between_nodes or method.name == "Produce",
+            ),
             request_deserializer=None,  # read by the behaviour, in turns
             response_serializer=_serialize,
         )
 
     def _behaviour(
-        self, answer: Callable[[Any, Context], Any], kind: Descriptor
+        self, answer: Callable[[Any, Context], Any], kind: Descriptor, *, has_room: bool
     ) -> Callable[[Any, Context], Any]:
+        """Build what gRPC calls; `has_room`: requests at work need no room of the budget."""
+
         async def behaviour(request: Any, context: Context) -> Any:
             peer = context.peer()
             work_for(Caller(self._turns, peer.rpartition(":")[0]))
             try:
                 if not hasattr(request, "__aiter__"):
-                    return await answer(await self._receive(request, kind, peer), context)
+                    asked = await self._receive(request, kind, peer)
+                    if has_room or len(request) < COUNTED_BYTES_MIN:
+                        return await answer(asked, context)
+                    with self._at_work(asked, len(request), peer):
+                        return await answer(asked, context)
                 return await answer(self._readable(request, kind, peer), context)
             except TidelogError as error:
                 await context.abort(_status(error), error.message)
@@ -171,6 +182,17 @@ class Edge:
                 finally:
                     release()
         return None
+
+    @contextmanager
+    def _at_work(self, asked: Any, size_bytes: int, peer: str) -> Iterator[None]:
+        """Count a request while it is at work. Raises `_TooMuchAtWorkError` before it is."""
+        held = self._answers.begin(address_of(peer), size_bytes)
+        if not (getattr(asked, "from_broker", False) or held.try_now()):
+            raise _TooMuchAtWorkError(peer)
+        try:
+            yield
+        finally:
+            held.release()
 
     def _hold(self, peer: str, size_bytes: int, *, is_from_node: bool) -> Callable[[], None]:
         """Count a response; return what ends that.
@@ -263,6 +285,16 @@ class _TooManyError(InvalidRequestError):
     """A request with too many elements."""
 
 
+class _TooMuchAtWorkError(ThrottlingQuotaExceededError):
+    """A caller for whose request there is no room beside those at work."""
+
+    def __init__(self, peer: str) -> None:
+        super().__init__(
+            f"requests that are at work or unread hold the room that {peer} may have "
+            "(unread.max.answer.bytes): wait for the answers, then ask again",
+        )
+
+
 class _TooMuchUnreadError(ThrottlingQuotaExceededError):
     """A caller with too many unread responses."""
 
@@ -273,7 +305,7 @@ class _TooMuchUnreadError(ThrottlingQuotaExceededError):
 
 
 def _status(error: TidelogError) -> grpc.StatusCode:
-    if isinstance(error, (_TooManyError, _TooMuchUnreadError)):
+    if isinstance(error, (_TooManyError, _TooMuchAtWorkError, _TooMuchUnreadError)):
         return grpc.StatusCode.RESOURCE_EXHAUSTED
     if isinstance(error, ClusterAuthorizationFailedError):
         return grpc.StatusCode.PERMISSION_DENIED

@@ -31,7 +31,7 @@ class UnfinishedLimits:
     """Limits of incomplete requests; see `docs/CONFIGURATION.md`."""
 
     bytes_max: int = declare(
-        64 << 20,
+        32 << 20,
         whole_number(4 << 20),
         "Bytes of requests that were begun and are not whole; above it the connections with most "
         "of them are closed. Looked at four times a second.",

@@ -53,11 +53,12 @@ class UnreadLimits:
         key="unread.response.timeout.ms",
     )
     answer_bytes_max: int = declare(
-        32 << 20,
+        24 << 20,
         whole_number(1 << 20),
         "Maximum bytes of all other answers that callers have not received, or that are being "
-        "made, by all listeners. Those that find no room are not made: gRPC's are refused, "
-        "requests of Kafka's protocol wait. An address gets at most half of what others leave.",
+        "made, by all listeners, and of gRPC's requests at work but produce. Without room gRPC's "
+        "are refused, and requests of Kafka's protocol wait. An address gets at most half of what "
+        "others leave.",
         key="unread.max.answer.bytes",
     )
 

@@ -115,7 +115,7 @@ class GroupConfig:
         key="group.partition.state.bytes",
     )
     group_members_max_bytes: int = declare(
-        48 * MIB,
+        32 * MIB,
         whole_number(1 << 10, 1 << 40),
         "Maximum bytes of the members of all groups that a broker coordinates, with each protocol "
         "of a classic member. An address gets at most half of what others leave; members that "

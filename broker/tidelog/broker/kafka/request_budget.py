@@ -58,6 +58,11 @@ class RequestBudget:
         """Addresses of which somebody waits, in the order in which they are looked at."""
 
     @property
+    def bytes_max(self) -> int:
+        """Bytes that it holds at most."""
+        return self._small.bytes_max + self._shared.bytes_max + self._eldest_bytes
+
+    @property
     def held_bytes(self) -> int:
         """Bytes that are reserved."""
         return self._small.held_bytes + self._shared.held_bytes
