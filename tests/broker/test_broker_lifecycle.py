@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
+import pytest
+
+from tidelog.broker.controller_link import lifecycle as lifecycle_module
+from tidelog.broker.controller_link.lifecycle import MEMORY_LEASE_MS, BrokerIdentity, Lifecycle
 from tidelog.core.env import Clock
 from tidelog.core.errors import CallFailedError
 from tidelog.core.system import SystemClock
@@ -81,6 +84,8 @@ def broker(
     on_registered: Callable[[int], Awaitable[None]],
     *,
     is_prepared: Callable[[], bool] = lambda: True,
+    heartbeat_interval_ms: int = 10,
+    session_timeout_ms: int = 3000,
 ) -> Lifecycle:
     def fail(error: BaseException) -> None:
         raise AssertionError from error
@@ -91,8 +96,8 @@ def broker(
             cluster_id="c",
             listeners=one_listener("h:1"),
             rack="",
-            heartbeat_interval_ms=10,
-            session_timeout_ms=3000,
+            heartbeat_interval_ms=heartbeat_interval_ms,
+            session_timeout_ms=session_timeout_ms,
         ),
         controllers=controllers,  # type: ignore[arg-type]
         follower=StubFollower(),  # type: ignore[arg-type]
@@ -193,6 +198,44 @@ async def test_a_session_counts_from_the_sending_of_what_was_answered() -> None:
     assert not lifecycle.has_session
     controllers.is_silent = False
     await until(lambda: lifecycle.has_session)
+    await lifecycle.stop()
+
+
+async def test_a_question_is_confirmed_by_a_heartbeat_that_was_sent_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lifecycle_module, "CONFIRM_TIMEOUT_MS", 20)
+    controllers = StubControllers()
+    lifecycle = broker(controllers, nothing, heartbeat_interval_ms=60_000)
+    assert not await lifecycle.confirm()
+    await lifecycle.start()
+    await until(lambda: lifecycle.has_session)
+    heard = len(controllers.offsets)
+    assert await asyncio.gather(*(lifecycle.confirm() for _ in range(50))) == [True] * 50
+    assert 1 <= len(controllers.offsets) - heard <= 2, "all share one"
+    controllers.is_silent = True
+    assert not await lifecycle.confirm()
+    controllers.is_silent = False
+    assert await lifecycle.confirm()
+    controllers.committed_offset = 10  # what was decided meanwhile is not known here
+    assert not await lifecycle.confirm()
+    lifecycle._follower.image = MetadataImage(offset=10)
+    assert await lifecycle.confirm()
+    await lifecycle.stop()
+    assert not await lifecycle.confirm()
+
+
+async def test_a_long_session_is_no_long_lease_for_answers_from_memory() -> None:
+    controllers, clock = StubControllers(), ManualClock()
+    controllers.clock = clock
+    lifecycle = broker(controllers, nothing, session_timeout_ms=60_000)
+    await lifecycle.start()
+    await until(lambda: lifecycle.has_session)
+    controllers.is_silent = True
+    clock.now_ms += MEMORY_LEASE_MS - 1
+    assert lifecycle.has_session
+    clock.now_ms += 1
+    assert not lifecycle.has_session
     await lifecycle.stop()
 
 

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from tests.broker.partition_cores import Core
 
+from tidelog.broker.partition.partition_queue import PARTITIONS_PER_REQUEST_MAX
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica.replica import Replica
 from tidelog.broker.replication.alter_partition import IsrProposals
@@ -92,3 +93,52 @@ async def test_an_answer_that_decides_nothing_on_it_leaves_a_proposal_open(
 ) -> None:
     """An earlier attempt may still be followed: nobody decided, so nobody refuses that one."""
     assert await proposed_after(answer) == [1, 2, 3]
+
+
+async def test_many_proposals_are_sent_in_requests_of_a_bounded_number_without_a_pause() -> None:
+    """The controllers decide on a request in one batch."""
+    sizes: list[int] = []
+    loop = asyncio.get_running_loop()
+    sent_s: list[float] = []
+    is_down = True
+
+    async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
+        sizes.append(len(request.partitions))
+        sent_s.append(loop.time())
+        if is_down:
+            raise CallFailedError("broke")
+        results = [
+            AlterPartitionResponse.Partition(
+                topic=one.topic,
+                partition=one.partition,
+                leader_epoch=one.leader_epoch,
+                partition_epoch=one.partition_epoch + 1,
+                isr=[1, 2, 3],
+            )
+            for one in request.partitions
+        ]
+        return AlterPartitionResponse(partitions=results)
+
+    proposals = IsrProposals(
+        broker_id=1,
+        partitions=Partitions(),  # type: ignore[arg-type]
+        alter_partition=alter_partition,
+        random=SeededRandom(1),
+        config=ReplicaConfig(),
+        is_held=lambda: False,
+    )
+    many = [Hosted() for _ in range(2 * PARTITIONS_PER_REQUEST_MAX + 1)]
+    for number, hosted in enumerate(many):
+        hosted.partition = number
+        proposals.submit(hosted)  # type: ignore[arg-type]
+    sending = asyncio.create_task(proposals.run())
+    while not sizes:  # noqa: ASYNC110  # polled
+        await asyncio.sleep(0)
+    is_down = False
+    while len(sizes) < 3:  # noqa: ASYNC110  # as above
+        await asyncio.sleep(0.001)
+    assert sizes == [PARTITIONS_PER_REQUEST_MAX, PARTITIONS_PER_REQUEST_MAX, 1]
+    backoff_s = ReplicaConfig().alter_partition_backoff_ms / 1000
+    assert sent_s[1] - sent_s[0] >= backoff_s / 2, "a pause after a failure"
+    assert sent_s[2] - sent_s[1] < backoff_s / 2
+    sending.cancel()

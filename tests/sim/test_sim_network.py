@@ -338,6 +338,27 @@ def test_a_killed_process_refuses_and_behind_a_cut_link_is_silent(stage: Stage) 
     stage.run(main())
 
 
+def test_a_link_that_refuses_breaks_its_connections_and_takes_no_new_one(stage: Stage) -> None:
+    stage.handler.think_s = 1
+
+    async def main() -> None:
+        waiting = asyncio.ensure_future(stage.ask(timeout_ms=50_000))
+        await asyncio.sleep(0.5)
+        stage.network.refuse("client", "server")
+        with pytest.raises(CallFailedError, match="broke"):
+            await waiting
+        assert (await dial(stage)).outcome is DialOutcome.REFUSED
+        with pytest.raises(UnreachableError, match="refuses"):
+            await stage.ask()
+        stage.network.cut("server", "client")
+        assert (await dial(stage)).outcome is DialOutcome.REFUSED, "also where it is cut"
+        stage.network.heal("server", "client")
+        stage.network.accept("client", "server")
+        await stage.ask(timeout_ms=50_000)
+
+    stage.run(main())
+
+
 def test_a_dial_finds_an_incarnation_unless_it_is_paused(stage: Stage) -> None:
     class Node:
         async def status(self, _: NodeStatusRequest) -> NodeStatusResponse:

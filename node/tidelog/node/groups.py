@@ -47,7 +47,10 @@ def build_groups(
         assignors=group_assignors(config),
         replica_manager=replica_manager,
         controllers=ControllersView(
-            image, lambda: lifecycle.has_session, lambda: lifecycle.known_as_of_ms
+            image,
+            lambda: lifecycle.has_session,
+            lambda: lifecycle.known_as_of_ms,
+            lifecycle.confirm,
         ),
         clock=ports.clock,
         random=ports.random,

@@ -88,7 +88,7 @@ class Broker:
             assignors=assignors_of(["uniform"]),
             replica_manager=replica_manager,
             controllers=ControllersView(
-                lambda: IMAGE, lambda: self.has_session, self.clock.monotonic_ms
+                lambda: IMAGE, lambda: self.has_session, self.clock.monotonic_ms, self._confirm
             ),
             clock=self.clock,
             random=random,
@@ -106,6 +106,9 @@ class Broker:
 
     async def _no_broker(self, broker_id: int, request: object) -> Any:
         raise BrokerNotAvailableError(f"{broker_id} is none, {request}")
+
+    async def _confirm(self) -> bool:
+        return self.has_session
 
     @property
     def calls(self) -> ClassicCalls:

@@ -6,6 +6,7 @@ Owns the incarnation, the broker epoch and the heartbeat; never touches partitio
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -33,6 +34,12 @@ REGISTER_TIMEOUT_MS = 3000
 REGISTER_BACKOFF_MS = 200
 # Faster heartbeats until the broker is unfenced: a start does not wait for the interval.
 STARTING_INTERVAL_MS = 50
+MEMORY_LEASE_MS = 3000
+"""Time for which a coordinator answers heartbeats from memory after the newest that the controllers
+answered. Below every session that a member of a group may have: the next coordinator, which gives
+each member a whole one, takes nobody's partitions before the last answer of this one."""
+CONFIRM_TIMEOUT_MS = 1000
+CONFIRM_LOOK_S = 0.005
 LATE_MS_MIN = 1000
 """Delay of a heartbeat that is logged."""
 CONTROLLED_SHUTDOWN_TIMEOUT_MS = 5000
@@ -84,6 +91,14 @@ class Lifecycle:
         """Time at which the newest heartbeat that was answered was sent."""
         self._answered_offset = 0
         """Metadata offset that the controllers had committed when they answered it."""
+        self._sent = 0
+        """Number of heartbeats sent; `_answered` is that of the newest that was answered."""
+        self._answered = 0
+        self._is_stopped = False
+        self._is_wanted = asyncio.Event()
+        """Somebody waits for the answer to a heartbeat that is sent from now on."""
+        self._heard = asyncio.Event()
+        """Replaced with each answer, and then set."""
         self._is_prepared = is_prepared
         self._on_registered = on_registered
         self._note_event = note
@@ -91,17 +106,37 @@ class Lifecycle:
 
     @property
     def has_session(self) -> bool:
-        """True while the controllers surely have not given this broker up.
+        """True while the controllers have not given this broker up, unless a dial was refused.
 
-        They do when they have not heard it for a session, which counts here from the sending. What
-        they decided before they answered the newest heartbeat is known here, too: one that they
-        hear again after they gave it up has to learn of that first.
+        They do when they have not heard it for a session, which counts here from the sending, and
+        for `MEMORY_LEASE_MS` at most. What they decided before they answered the newest heartbeat
+        is known here, too: one that they hear again after they gave it up has to learn of that
+        first.
         """
         known_ms = self.known_as_of_ms
         if known_ms is None or not self.is_ready:
             return False
         silent_ms = self._controllers.clock.monotonic_ms() - known_ms
-        return silent_ms < self._identity.session_timeout_ms
+        return silent_ms < min(self._identity.session_timeout_ms, MEMORY_LEASE_MS)
+
+    async def confirm(self) -> bool:
+        """Ask the controllers now; True: after this call they had not given this broker up.
+
+        All that they had decided is known here then. Heartbeats of many callers are one.
+        """
+        if self._is_stopped or not self.is_ready:
+            return False
+        asked = self._sent
+        try:
+            async with asyncio.timeout(CONFIRM_TIMEOUT_MS / 1000):
+                while self._answered <= asked:
+                    self._is_wanted.set()
+                    await self._heard.wait()
+                while self.known_as_of_ms is None:  # noqa: ASYNC110  # an image tells nobody
+                    await asyncio.sleep(CONFIRM_LOOK_S)
+        except TimeoutError:
+            return False
+        return self.is_ready
 
     @property
     def known_as_of_ms(self) -> int | None:
@@ -116,6 +151,7 @@ class Lifecycle:
 
     async def stop(self) -> None:
         """Stop the heartbeats without notice: the controllers notice when the session expires."""
+        self._is_stopped = True
         await self._background.stop()
 
     async def controlled_shutdown(self) -> bool:
@@ -181,7 +217,9 @@ class Lifecycle:
     async def _keep_session(self) -> None:
         """Send heartbeats until the controllers do not know this registration anymore."""
         while True:
+            self._is_wanted.clear()
             sent_ms = self._controllers.clock.monotonic_ms()
+            self._sent += 1
             try:
                 response = await self._heartbeat(want_shut_down=False)
             except TidelogError as error:
@@ -195,15 +233,19 @@ class Lifecycle:
             if response.error.code == common_pb2.NONE:
                 self._answered_ms = sent_ms
                 self._answered_offset = response.metadata_offset
+                self._answered = self._sent
                 self._note(response)
+                heard, self._heard = self._heard, asyncio.Event()
+                heard.set()
             await self._sleep_until_due()
 
     async def _sleep_until_due(self) -> None:
-        """Sleep for the interval; a heartbeat that had to wait in this process is logged."""
+        """Sleep for the interval, or until somebody waits; a heartbeat that came late is logged."""
         interval_s = self._interval_ms() / 1000
         clock = self._controllers.clock
         due_s = clock.monotonic_s() + interval_s
-        await asyncio.sleep(interval_s)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._is_wanted.wait(), interval_s)
         late_ms = int((clock.monotonic_s() - due_s) * 1000)
         if late_ms >= LATE_MS_MIN:
             log.warning("heartbeat late: this process was busy or had no CPU", milliseconds=late_ms)

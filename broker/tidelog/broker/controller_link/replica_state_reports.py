@@ -11,7 +11,11 @@ from typing import NamedTuple
 
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
-from tidelog.broker.partition.partition_queue import Key, PartitionQueue
+from tidelog.broker.partition.partition_queue import (
+    PARTITIONS_PER_REQUEST_MAX,
+    Key,
+    PartitionQueue,
+)
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError
@@ -81,23 +85,25 @@ class ReplicaStateReports:
         """Report until cancelled."""
         await self._queue.run(self._send)
 
-    async def _send(self) -> None:
+    async def _send(self) -> bool:
+        before = len(self._queue.waiting)
         sent, request = self._build_request()
         if not sent:
-            return
+            return False
         try:
             response = await self._report_state(request)
         except TidelogError as error:
             log.info("replica state report not answered", error=str(error))
-            return
+            return False
         if response.error.code != common_pb2.NONE or len(response.partitions) != len(sent):
             log.info("replica state report refused", error=response.error.message)
-            return
+            return False
         for part, result in zip(sent, response.partitions, strict=True):
             if result.error.code == common_pb2.NONE or result.error.code in _GONE:
                 self._note_known(part)
             else:
                 log.info("replica state report refused", error=result.error.message)
+        return before > len(sent) and len(self._queue.waiting) < before
 
     def _note_known(self, part: _SentPart) -> None:
         """Dequeue the replica, unless its state has changed since."""
@@ -108,8 +114,11 @@ class ReplicaStateReports:
             del self._queue.waiting[part.key]
 
     def _build_request(self) -> tuple[list[_SentPart], ReportReplicaStateRequest]:
-        """Build a request of the states still to report; its parts, in its order."""
-        sent = []
+        """Build a request of the first states still to report; its parts, in its order.
+
+        These are the last from now on, so that none waits for others that are refused.
+        """
+        sent: list[_SentPart] = []
         request = ReportReplicaStateRequest(
             broker_id=self._broker_id, broker_epoch=self.broker_epoch
         )
@@ -119,6 +128,9 @@ class ReplicaStateReports:
             if state is None or found is None:
                 del self._queue.waiting[key]
                 continue
+            if len(sent) == PARTITIONS_PER_REQUEST_MAX:
+                break
+            self._queue.waiting[key] = self._queue.waiting.pop(key)
             sent.append(_SentPart(key, partition, found))
             request.partitions.add(
                 topic=partition.topic,

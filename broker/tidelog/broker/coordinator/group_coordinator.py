@@ -99,6 +99,7 @@ class GroupCoordinator:
         self._clock = clock
         self._random = random
         self._has_session = controllers.has_session
+        self._confirm = controllers.confirm
         self._catch_up = CatchUp(controllers.known_as_of_ms, clock)
         self._background = Background(on_fatal)
         self._patterns = PatternMatching(self._image, self._background)
@@ -267,7 +268,7 @@ class GroupCoordinator:
             part = partitions[first : first + PARTITIONS_PER_SLICE]
             results += hosted.shard.fetch(group_id, committer, part, require_stable=stable)
             await asyncio.sleep(0)
-        return await self._read(hosted, results)
+        return await self._read_offsets(hosted, results)
 
     async def fetch_all(
         self,
@@ -283,7 +284,7 @@ class GroupCoordinator:
         results = hosted.shard.fetch_all(
             group_id, committer, after=after, limit=limit, require_stable=stable
         )
-        return await self._read(hosted, results)
+        return await self._read_offsets(hosted, results)
 
     async def delete_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition]
@@ -475,6 +476,11 @@ class GroupCoordinator:
 
     async def _read(self, hosted: HostedGroups, seen: T) -> T:
         await self._committed(hosted, hosted.append(self._proof()), is_write=False)
+        return seen
+
+    async def _read_offsets(self, hosted: HostedGroups, seen: T) -> T:
+        proof = proof_of_leadership(has_session=self._has_session() and await self._confirm())
+        await self._committed(hosted, hosted.append(proof), is_write=False)
         return seen
 
     def _proof(self) -> list[CoordinatorRecord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from tidelog.broker.coordinator.group_journal import GroupJournal
@@ -22,6 +22,8 @@ class ControllersView(NamedTuple):
 
     image: Callable[[], MetadataImage]
     has_session: Callable[[], bool]
-    """True while they surely have not given this broker up."""
+    """True while they have not given this broker up, as far as it can know by itself."""
     known_as_of_ms: Callable[[], int | None]
+    """See `Lifecycle`."""
+    confirm: Callable[[], Awaitable[bool]]
     """See `Lifecycle`."""

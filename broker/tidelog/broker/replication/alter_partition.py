@@ -1,4 +1,4 @@
-"""ISR changes proposed to the controller: one AlterPartition request at a time, for all partitions.
+"""ISR changes proposed to the controller: one AlterPartition request at a time, for the next ones.
 
 A request contains each leader's current proposal, so nothing outdated is sent. Its attempts are
 numbered (`tidelog.metadata.attempts`): a decision on one is final, since no earlier attempt is
@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import PartitionMap
-from tidelog.broker.partition.partition_queue import PartitionQueue
+from tidelog.broker.partition.partition_queue import PARTITIONS_PER_REQUEST_MAX, PartitionQueue
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica.events import IsrAnswered
 from tidelog.core.env import Random
@@ -53,20 +53,21 @@ class IsrProposals:
         """Send proposals until cancelled."""
         await self._queue.run(self._send, is_held=self._is_held)
 
-    async def _send(self) -> None:
+    async def _send(self) -> bool:
         asked, request = self._take()
+        has_more = bool(self._queue.waiting)
         if not asked:
-            return
+            return has_more
         try:
             response = await self._alter_partition(request)
         except TidelogError as error:
             log.info("isr change not answered", error=str(error))
             _leave_open(asked, request)
-            return
+            return False
         if response.error.code != common_pb2.NONE or len(response.partitions) != len(asked):
             log.info("isr change refused", error=response.error.message)
             _leave_open(asked, request)
-            return
+            return False
         for partition, sent, result in zip(
             asked, request.partitions, response.partitions, strict=True
         ):
@@ -75,13 +76,15 @@ class IsrProposals:
                     "ISR change refused by the controller", sent.topic, sent.partition, result.error
                 )
             partition.handle(_answer_event(sent, result))
+        return has_more
 
     def _take(self) -> tuple[list[Partition], AlterPartitionRequest]:
-        """Partitions with a proposal, in the order of the request built for them."""
+        """Partitions with a proposal, in the order of the request built for the first of them."""
         asked = []
         request = AlterPartitionRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
-        waiting, self._queue.waiting = self._queue.waiting, {}
-        for partition in waiting.values():
+        waiting = self._queue.waiting
+        for key in list(waiting)[:PARTITIONS_PER_REQUEST_MAX]:
+            partition = waiting.pop(key)
             leader = partition.replica.leader
             proposal = leader.proposal() if leader is not None else None
             if leader is None or proposal is None:

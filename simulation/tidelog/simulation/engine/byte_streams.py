@@ -30,7 +30,7 @@ class SimDialer:
 
         Errors: `UnreachableError`. A listener that refuses closes the connection at once.
         """
-        server = self._network.host_at(address)
+        server = self._network.reached(self._host, address)
         if server is None or address not in server.acceptors:
             await self._fail(address, is_up=server is not None)
             return

@@ -97,6 +97,7 @@ class SimNetwork:
         """True if an error of a node is what faults do to it, and fails no run."""
         self._last_hosts: dict[str, Host] = {}
         self._cut_links: Counter[tuple[str, str]] = Counter()  # never iterated
+        self._refused_links: Counter[tuple[str, str]] = Counter()  # never iterated
         self._late_calls: list[LateCalls] = []
         self._clogged: dict[tuple[str, str], list[Callable[[], None]]] = {}
         self.tap: Callable[[Host, object, object], None] | None = None
@@ -151,11 +152,17 @@ class SimNetwork:
     def refuses(self, source: Host, address: str) -> bool:
         """True if a connection of `source` is refused at once: nobody listens, a kernel says so."""
         host = self._last_hosts.get(address)
-        if host is None:
+        if host is None or (source.name, host.name) in self._refused_links:
             return True
         if host.is_off or self.is_cut(source, host) or self.is_cut(host, source):
             return False
         return self._hosts.get(address) is None or host.services is None
+
+    def reached(self, source: Host, address: str) -> Host | None:
+        """The host that is up at an address, unless the link to it refuses."""
+        host = self._hosts.get(address)
+        is_refused = host is not None and (source.name, host.name) in self._refused_links
+        return None if is_refused else host
 
     def host_at(self, address: str) -> Host | None:
         """The host that is up at an address."""
@@ -185,6 +192,20 @@ class SimNetwork:
         self._cut_links -= Counter({(source, target): 1})
         for connection in list(self._connections.values()):
             connection.break_if_lossy()
+
+    def refuse(self, source: str, target: str) -> None:
+        """Refuse connections of `source` to `target`, as a firewall that rejects; break all now.
+
+        What `target` sends on connections of its own arrives, unless that is cut.
+        """
+        self.scheduler.trace.record(self.scheduler.now_s, "refuse", source, target)
+        self._refused_links[source, target] += 1
+        self.reset(source, target)
+
+    def accept(self, source: str, target: str) -> None:
+        """Take back one `refuse`."""
+        self.scheduler.trace.record(self.scheduler.now_s, "accept", source, target)
+        self._refused_links -= Counter({(source, target): 1})
 
     def reset(self, one: str, other: str) -> None:
         """Break all connections between two hosts at once, as a proxy that is switched off does."""

@@ -56,7 +56,7 @@ class SimPeers:
         self, address: str, method: Method[Request, Response], request: Request
     ) -> AsyncGenerator[Response, None]:
         """See `tidelog.net.peers.Peers.stream`."""
-        server = self._network.host_at(address)
+        server = self._network.reached(self._host, address)
         if server is None:
             await self._fail_to_connect(address)
             raise UnreachableError(f"{address} is silent")
@@ -78,7 +78,7 @@ class SimPeers:
         self, address: str, method: Method[Request, Response]
     ) -> SimStream[Request, Response]:
         """See `tidelog.net.transport.Transport.open_stream`."""
-        server = self._network.host_at(address)
+        server = self._network.reached(self._host, address)
         if server is None or server.services is None:
             await self._fail_to_connect(address)
             raise UnreachableError(f"{address} is silent")

@@ -48,6 +48,7 @@ UNSEEN = frozenset(
         "leads_below_its_logs_epoch",
         "loaded_bytes_outlive_a_cut",
         "newest_incarnation_named",
+        "offsets_read_from_memory",
         "old_folder_taken_over",
         "old_topic_id_accepted",
         "older_producer_epochs_accepted",

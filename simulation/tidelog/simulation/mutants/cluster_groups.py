@@ -30,6 +30,16 @@ def commit_epochs_not_compared(_self: LiveGroup, _committer: Committer) -> None:
     """A commit is taken from any sender, under any epoch."""
 
 
+@replaces(GroupCoordinator, "_read_offsets")
+async def offsets_read_from_memory(
+    self: GroupCoordinator,
+    hosted: Any,  # as above
+    seen: object,
+) -> object:
+    """Committed offsets are read without asking the controllers (decision 0056)."""
+    return await self._read(hosted, seen)
+
+
 @replaces(GroupCoordinator, "_proof")
 def coordinator_not_confirmed(_self: GroupCoordinator) -> list[CoordinatorRecord]:
     """A coordinator that the controllers have not heard for long answers from memory."""
