@@ -42,7 +42,7 @@ class DescribeQuorumHandler:
         self._ports = ports
         self._looking = asyncio.Lock()
         self._seen: PartitionData | None = None
-        """The last look, which answers all that ask within `SHARED_MS`; None: there was no leader."""
+        """The last look, for all that ask within `SHARED_MS`; None: there was no leader."""
         self._seen_ms: int | None = None
 
     async def __call__(
