@@ -220,7 +220,8 @@ class Steps:
             try:
                 steps._run(handle)
             finally:
-                sys.setprofile(None)
+                if not steps._in_ms:
+                    sys.setprofile(None)
                 steps.longest = max(steps.longest, steps._now() - before)
 
         asyncio.Handle._run = run  # type: ignore[assignment,method-assign]

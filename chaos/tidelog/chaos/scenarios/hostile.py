@@ -45,6 +45,7 @@ REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
 """Malformed requests, and connections on which noise is made."""
 REDUCED_FRAMES, FULL_FRAMES = 10_000, 100_000
 """Malformed frames of Kafka's protocol in a round."""
+WIDE_S = 15.0
 OPEN_CONNECTIONS = 2_000
 KAFKA_CONNECTIONS = 10_000
 """Half-open, at listeners of Kafka's protocol; a fifth of them in reduced rounds."""
@@ -127,6 +128,34 @@ async def oversized_requests(run: ScenarioRun) -> None:
     )
     run.facts["peak of memory above before"] = f"{peak / MIB:.0f} MiB"
     run.promise(peak <= PEAK_BYTES_MAX, f"a node took {peak / MIB:.0f} MiB more at its peak")
+    await _is_as_before(run, strangers, before, settled)
+
+
+@scenario("F57", Needs(runs_on=SOCKETS_ONLY, settings=UNHURRIED, has_kafka_listeners=True))
+async def wide_requests(run: ScenarioRun) -> None:
+    """Strangers name 30,000 partitions in each request: no broker is fenced, sends go on.
+
+    They ask on both kinds of listeners of every broker, and all are answered.
+    """
+    strangers, before = _strangers(run), run.image
+    settled = _vitals(run, strangers)
+    fenced = len(run.find_log_lines("silent brokers fenced"))
+    answered = 0
+    for _ in run.rounds(reduced=1, full=10):
+        run.cluster.count("wide", f"{WIDE_S:.0f} s")
+        began_s = run.now_s
+        tallies = await asyncio.gather(
+            strangers.ask_widely(seconds=WIDE_S), strangers.at_kafka.ask_widely(seconds=WIDE_S)
+        )
+        run.cluster.over("wide", f"{WIDE_S:.0f} s")
+        answered += sum(one.by_status["answered"] for one in tallies)
+        run.facts["wide requests"] = f"{answered:,}"
+        run.expect(all(one.by_status["answered"] for one in tallies), "both kinds are answered")
+        run.promise(list(_durations_s(run, since_s=began_s)), "sends go on")
+        _all_is_well(run, tallies)
+        await run.acknowledged_again()
+    now = len(run.find_log_lines("silent brokers fenced"))
+    run.promise(now == fenced, "no broker is fenced")
     await _is_as_before(run, strangers, before, settled)
 
 

@@ -44,6 +44,9 @@ class KafkaStrangers(Protocol):
     async def ask_too_much(self) -> Tally:
         """Frames that are too long, or ask for too much, or never end, to every broker."""
 
+    async def ask_widely(self, *, seconds: float) -> Tally:
+        """Wide requests to every broker for so long, on a few connections to each."""
+
     async def connect_and_wait(self, *, connections: int) -> Tally:
         """Half of them say nothing, half a part of a frame; returns when all were hung up on."""
 
@@ -59,6 +62,9 @@ class Strangers(Protocol):
 
     async def ask_too_much(self) -> Tally:
         """Each of `oversized` of every broker."""
+
+    async def ask_widely(self, *, seconds: float) -> Tally:
+        """Wide calls of every broker for so long, on a few connections to each."""
 
     async def start_foreign(self, node_id: int) -> None:
         """Start a node of another cluster in the place of one that is down.

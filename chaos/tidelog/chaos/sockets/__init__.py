@@ -8,7 +8,8 @@ group_members, member*    members of a story's group, as tasks or as processes o
 inspect, inspector, sampler, sample_*, watch   samples of live nodes, and what they must be
 replica_files            the nodes' files after the end, compared
 evidence, verdict, settling, recording, summary, ledger   what is judged, and where it is kept
-grpc_*, port_strangers, unread_callers, foreign_data   hostile callers and foreign nodes
+grpc_*, port_strangers, unread_callers, wide_callers   hostile callers
+foreign_data             foreign nodes
 disks, sync_latency, cpu_share   small disks, slow disks, a busy processor
 child, guardian          processes that end with the run, whatever happens to it
 """

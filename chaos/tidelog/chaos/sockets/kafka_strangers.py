@@ -13,6 +13,7 @@ from struct import Struct
 
 from tidelog.chaos.sockets import half_open
 from tidelog.chaos.sockets.half_open import HUNG_UP_S_MAX, connect
+from tidelog.chaos.sockets.wide_callers import in_a_process
 from tidelog.chaos.workloads.kafka_frames import (
     METADATA,
     REQUEST_BYTES_MAX,
@@ -69,6 +70,10 @@ class KafkaStrangers:
             await self._ask_for_names(address, tally)
         await asyncio.gather(*(self._leave_unfinished(one, tally) for one in range(UNREAD_FRAMES)))
         return tally
+
+    async def ask_widely(self, *, seconds: float) -> Tally:
+        """See `wide_callers`."""
+        return await in_a_process("kafka", self._addresses, self._topic, seconds=seconds)
 
     async def connect_and_wait(self, *, connections: int) -> Tally:
         """See `half_open`; in a process of its own, as the load's clients in this one are timed."""

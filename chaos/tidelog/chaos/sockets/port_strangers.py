@@ -18,6 +18,7 @@ from tidelog.chaos.sockets.grpc_forger import Forger
 from tidelog.chaos.sockets.grpc_hostile import HostileCaller
 from tidelog.chaos.sockets.kafka_strangers import KafkaStrangers
 from tidelog.chaos.sockets.unread_callers import CONNECTIONS, fill_topic, leave_unread
+from tidelog.chaos.sockets.wide_callers import in_a_process
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.workloads.forged_raft import Random
 from tidelog.chaos.workloads.malformed import MalformedRequests
@@ -76,6 +77,11 @@ class PortStrangers:
                 for one in oversized(self._topic):
                     await caller.ask_too_much(address, one)
             return caller.tally
+
+    async def ask_widely(self, *, seconds: float) -> Tally:
+        """See `Strangers`."""
+        addresses = self._addresses(self._cluster.topology.broker_ids)
+        return await in_a_process("grpc", addresses, self._topic, seconds=seconds)
 
     async def start_foreign(self, node_id: int) -> None:
         """See `Strangers`."""

@@ -40,9 +40,10 @@ class DescribeQuorumHandler:
 
     def __init__(self, ports: BrokerPorts) -> None:
         self._ports = ports
-        self._asking: asyncio.Task[PartitionData | None] | None = None
-        """The look that callers share, and the last one for `SHARED_MS`."""
-        self._asked_ms = 0
+        self._looking = asyncio.Lock()
+        self._seen: PartitionData | None = None
+        """The last look, for all that ask within `SHARED_MS`; None: there was no leader."""
+        self._seen_ms: int | None = None
 
     async def __call__(
         self, request: DescribeQuorumRequest, call: ApiCall
@@ -73,11 +74,11 @@ class DescribeQuorumHandler:
 
     async def _look(self) -> PartitionData | None:
         """Ask leader and observers, once for all that ask within `SHARED_MS`; None: no leader."""
-        now_ms = self._ports.clock.monotonic_ms()
-        if self._asking is None or now_ms - self._asked_ms >= SHARED_MS:
-            self._asked_ms = now_ms
-            self._asking = asyncio.create_task(self._ask(), name="describe-quorum")
-        return await asyncio.shield(self._asking)
+        now_ms = self._ports.clock.monotonic_ms
+        async with self._looking:
+            if self._seen_ms is None or now_ms() - self._seen_ms >= SHARED_MS:
+                self._seen, self._seen_ms = await self._ask(), now_ms()
+            return self._seen
 
     async def _ask(self) -> PartitionData | None:
         quorum = await self._ask_leader()

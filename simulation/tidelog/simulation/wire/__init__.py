@@ -14,5 +14,6 @@ group_frames ◆, group_calls     a member's requests and answers as messages, a
 group_reading  what members hand out
 group_tap      members' requests and answers, for the groups suite's checks
 leader_claims  what must hold of what brokers tell of leaders
+wide_stranger  a stranger with wide requests on both listeners, in some seeds
 server_tap     requests and answers, for the cluster suite's invariants
 """

@@ -25,5 +25,7 @@ COVERAGE = (
     "error_16",
     "error_25",
     "error_27",
+    "wide_requests",
+    "wide_calls",
 )
 """`error_N`: answers to readers and members with that error of Kafka's."""

@@ -10,12 +10,13 @@ from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.cluster.scenarios import STORM
-from tidelog.simulation.cluster.seed_run import play
+from tidelog.simulation.cluster.seed_run import Guest, play
 from tidelog.simulation.cluster.simulation import ClusterSimulation, NodeOptions
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
 from tidelog.simulation.suites.findings import Findings, SeedResult
 from tidelog.simulation.wire.coverage import COVERAGE
 from tidelog.simulation.wire.server_tap import ServerTap
+from tidelog.simulation.wire.wide_stranger import PROBABILITY, WideStranger
 from tidelog.simulation.wire.wire_clients import WireClients, listeners
 from tidelog.simulation.wire.wire_group import WireGroup, draw_group
 
@@ -58,13 +59,17 @@ def run_seed(
         group = clients.group(times)
         tap.of_group = group.tap
     workload = Workload(simulation, random.fork("workload"), clients)
+    guest: Guest | None = group
+    of_stranger = random.fork("stranger")
+    if has_faults and of_stranger.random() < PROBABILITY:
+        guest = WideStranger(simulation, of_stranger, beside=group)
     return play(
         simulation,
         workload,
         random,
         choice=choice if has_faults else "",
         coverage=COVERAGE,
-        guest=group,
+        guest=guest,
     )
 
 
