@@ -139,15 +139,12 @@ class Accumulator(Generic[W]):
         now_ms: int,
         topic_id: bytes = b"",
     ) -> None:
-        """Add a batch that is already encoded, behind all others. See `append`.
-
-        `waiters`, one for each record, take the place of `waiter`.
-        """
+        """Add an encoded batch behind all others; `waiters`: of each record, for `waiter`."""
         batch = self._new_batch(tp, now_ms, topic_id)
         batch.adopt(data, records_count)
         self._used_bytes += len(data) - HEADER_BYTES
-        each = [Run(one, place, 1) for place, one in enumerate(waiters)]
-        batch.runs += each or [Run(waiter, 0, records_count)]
+        of_each = [Run(one, place, 1) for place, one in enumerate(waiters)]
+        batch.runs += of_each or [Run(waiter, 0, records_count)]
         self._queue(tp).waiting.append(batch)
         self._note(tp)
 

@@ -77,6 +77,8 @@ _HALF_WAY = (
 class Producer(TransactionMethods, Generic[K, V]):
     """Sends records to topics; use it as `async with Producer("127.0.0.1:9192") as producer`.
 
+    A send to a missing topic creates it where the cluster allows that, and nothing else does.
+
     Sizes in bytes, times in milliseconds:
     - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
     - `client_id`: the name in brokers' metrics and in this client's log; `connections_max_idle_ms`:
