@@ -270,7 +270,9 @@ class Budget:
             for one in state.replicas
             if one != node_id
         )
-        return promises.is_lossy or others < impaired_max(promises.min_insync_replicas)
+        # A topic with fewer replicas needs all of them.
+        least = min(promises.min_insync_replicas, len(state.replicas))
+        return promises.is_lossy or others < impaired_max(least)
 
     def _are_all_whole(self, replica: Replica) -> bool:
         state = self._view.image.partition(replica.topic, replica.partition)

@@ -75,7 +75,7 @@ class Sender:
             self._port.client_ports(plan.name)["clock"].wall_ms,
             codec=plan.compression,
             is_compacted=incarnation.plan.is_compacted,
-            may_omit_timestamp=self._clients.may_omit_timestamp and incarnation.plan.is_append_time,
+            may_omit_timestamp=self._clients.may_omit_timestamp,
         )
 
     async def run(self) -> None:

@@ -35,6 +35,8 @@ async def strike(kind: Kind[SwarmDraw], actions: FaultActions, run: ScenarioRun)
     if isinstance(drawn, Awaitable):
         await drawn
     elif drawn is not None:
+        if isinstance(drawn, Cut | Delay) and not drawn.paths:
+            return  # A node alone has no link to another.
         async with lasting(run, drawn):
             has_struck = not isinstance(drawn, Pause) or drawn.has_struck
             if kind.lasts is not None and has_struck:

@@ -21,6 +21,7 @@ from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.faults import Faults
+from tidelog.simulation.cluster.lasting_faults import LastingFaults
 from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to, nodes_silent
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
@@ -71,7 +72,9 @@ def run_seed(
     findings = Findings()
     scenario = SCENARIOS.get(choice)
     is_separate = scenario is not None and scenario.needs.has_separate_controllers
-    config = draw_config(random.fork("config"), is_separate=is_separate)
+    config = draw_config(
+        random.fork("config"), is_separate=is_separate, has_any_size=scenario is None
+    )
     if scenario is not None:
         config = shape(scenario, config)
     config = replace(config, raft=replace(config.raft, engine=engine))
@@ -154,6 +157,8 @@ class _Story:
         if self._scenario is not None:
             self.port.listen()
         self._faults = Faults(actions, random.fork("faults"), self.scenario_run)
+        self._lasting = LastingFaults(actions, random.fork("lasting"))
+        self._is_random = choice == STORM and guest is None
         self._choice = choice
 
     async def run(self) -> None:
@@ -186,6 +191,10 @@ class _Story:
             await self._storm(self._simulation.now_s + self._simulation.config.storm_s)
         await self._faults.heal()
         self._simulation.timeline.note("fault", "all is healed")
+        if self._is_random and self._lasting.is_drawn:
+            self._workload.is_churn_over = True
+            await churning
+            await self._lasting.strike()
         await asyncio.sleep(AFTERMATH_S)
         self._workload.is_churn_over = True
         await churning

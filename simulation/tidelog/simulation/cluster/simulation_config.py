@@ -31,6 +31,8 @@ from tidelog.records.compression import Codec
 SEPARATE_PROBABILITY = 0.2
 """Probability of controllers that hold no partitions."""
 REPLICATION_FACTOR = 3
+UNUSUAL_SIZE_PROBABILITY = 0.3
+"""Probability of any size; other clusters have three controllers and three to five brokers."""
 APPEND_TIME_PROBABILITY = 0.3
 LOSING_PROBABILITY = 0.35
 CLOCK_SKEW_MS_MAX = 30_000
@@ -102,12 +104,18 @@ class ClusterSimulationConfig:
         )
 
 
-def draw_config(random: SeededRandom, *, is_separate: bool = False) -> ClusterSimulationConfig:
+def draw_config(
+    random: SeededRandom, *, is_separate: bool = False, has_any_size: bool = False
+) -> ClusterSimulationConfig:
     """Short sessions, small segments: everything happens in twenty seconds.
 
-    `is_separate`: controllers hold no partitions, whatever is drawn.
+    `is_separate`: controllers hold no partitions, whatever is drawn. `has_any_size`: some clusters
+    have one or two brokers, one controller or five.
     """
     controller_ids, broker_ids = _draw_nodes(random, is_separate=is_separate)
+    sizes = random.fork("sizes")
+    if has_any_size and sizes.random() < UNUSUAL_SIZE_PROBABILITY:
+        controller_ids, broker_ids = _draw_any_size(sizes)
     topics = _draw_topics(random)
     session_timeout_ms = random.randrange(800, 3000)
     return ClusterSimulationConfig(
@@ -132,6 +140,21 @@ def _draw_nodes(
         return controller_ids, tuple(range(4, 7 + random.randrange(0, 2)))
     count = (3, 3, 3, 4, 5)[random.randrange(0, 5)]
     return controller_ids, tuple(range(1, count + 1))
+
+
+def _draw_any_size(random: SeededRandom) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """One to five brokers; one, three or five controllers, apart, or as many of them as there are.
+
+    A controller that is no broker has the next free id.
+    """
+    brokers = 1 + random.randrange(0, 5)
+    controllers = (1, 1, 3, 5)[random.randrange(0, 4)]
+    is_apart = random.random() < 0.3
+    first = 1 if is_apart else max(1, controllers - brokers + 1)
+    broker_ids = range(controllers + 1, controllers + brokers + 1)
+    if not is_apart:
+        broker_ids = range(first, first + brokers)
+    return tuple(range(1, controllers + 1)), tuple(broker_ids)
 
 
 def _draw_topics(random: SeededRandom) -> tuple[TopicPlan, ...]:

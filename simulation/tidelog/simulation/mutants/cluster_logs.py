@@ -17,7 +17,6 @@ from tidelog.log.segment import Segment
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.stable_storage import StableStorage
 from tidelog.log.transactions import Transactions
-from tidelog.log.validation import ProducedBatch
 from tidelog.records import batch
 from tidelog.records.batch import BatchHeader, Buffer
 from tidelog.simulation.mutants.mutant import replaces
@@ -169,14 +168,6 @@ def torn_batches_kept(_header: BatchHeader, _batch: Buffer) -> None:
 def records_not_walked(header: BatchHeader, _batch: memoryview, _rules: RecordRules) -> int:
     """A leader takes a batch for what its header says, whatever lies in it."""
     return header.max_timestamp
-
-
-@replaces(validation, "_derived")
-def max_timestamps_believed(
-    header: BatchHeader, batch: memoryview, _newest_ms: int
-) -> ProducedBatch:
-    """A batch's newest timestamp is what its header says: retention deletes records early."""
-    return header, batch
 
 
 @replaces(StableStorage, "sync")

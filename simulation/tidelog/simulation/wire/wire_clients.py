@@ -15,6 +15,8 @@ from tidelog.simulation.wire.wire_producer import WireProducer
 from tidelog.simulation.wire.wire_reader import WireReader
 
 KAFKA_PORT, GRPC_PORT = 9092, 9192
+LYING_PROBABILITY = 0.3
+"""Probability of a producer whose headers say something else about their records than these."""
 
 
 def listeners(name: str) -> tuple[Listener, ...]:
@@ -43,8 +45,9 @@ class WireClients:
     def producer(self, plan: ProducerPlan) -> WireProducer:
         """See `Clients.producer`."""
         is_lossy = self._simulation.config.plan(plan.topic).is_lossy
-        client, _ = self._client(plan.name, plan.topic)
-        return WireProducer(client, plan, is_lossy=is_lossy)
+        client, random = self._client(plan.name, plan.topic)
+        is_lying = random.random() < LYING_PROBABILITY
+        return WireProducer(client, plan, is_lossy=is_lossy, is_lying=is_lying)
 
     def reader(self, name: str, topic: TopicPlan) -> WireReader:
         """See `Clients.reader`."""

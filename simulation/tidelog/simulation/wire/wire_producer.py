@@ -25,6 +25,7 @@ from tidelog.kafka.messages.produce_request import (
     TopicProduceData,
 )
 from tidelog.kafka.messages.produce_response import PartitionProduceResponse, ProduceResponse
+from tidelog.records.batch import HEADER_BYTES, parse_header, seal
 from tidelog.records.compression import Codec
 from tidelog.records.records import NO_TIMESTAMP, BatchBuilder
 from tidelog.simulation.wire.answers import MAY_BE_STORED, OUT_OF_ORDER, RETRIED, name
@@ -57,11 +58,15 @@ class _Sent(NamedTuple):
 class WireProducer:
     """See `LoadProducer`."""
 
-    def __init__(self, client: WireClient, plan: ProducerPlan, *, is_lossy: bool) -> None:
+    def __init__(
+        self, client: WireClient, plan: ProducerPlan, *, is_lossy: bool, is_lying: bool
+    ) -> None:
+        """Begin; `is_lying`: its headers name the first record's time as the newest, as kafkajs."""
         self._client = client
         self._checks = client.checks
         self._plan = plan
         self._is_lossy = is_lossy
+        self._is_lying = is_lying
         self._codec = Codec[plan.compression.upper()]
         self._queues: defaultdict[int, PartitionQueue[_Item]] = defaultdict(PartitionQueue)
         self._not_before_s: dict[int, float] = {}
@@ -265,13 +270,13 @@ class WireProducer:
                 value=item.value,
                 headers=item.headers,
             )
+        numbers = (self._producer_id, self._epoch, batch.sequence)
         if not self._is_idempotent:
-            return builder.build()
-        return builder.build(
-            producer_id=self._producer_id,
-            producer_epoch=self._epoch,
-            base_sequence=batch.sequence,
+            numbers = (-1, -1, -1)
+        data = builder.build(
+            producer_id=numbers[0], producer_epoch=numbers[1], base_sequence=numbers[2]
         )
+        return _lying(data, batch.items[0].timestamp_ms) if self._is_lying else data
 
     def _try_gone_id(self, link: Link, partition: int) -> None:
         """Write by the id of the incarnation before, as a client does that was away."""
@@ -363,3 +368,8 @@ class WireProducer:
     def _retry(self, sent: _Sent, why: str, is_outcome_unknown: bool) -> None:  # noqa: FBT001
         queue = self._queues[sent.partition]
         queue.put_back(sent.batch, why, is_outcome_unknown=is_outcome_unknown)
+
+
+def _lying(data: bytes, first_ms: int) -> bytes:
+    header = parse_header(data)._replace(max_timestamp=first_ms)
+    return seal(header, data[HEADER_BYTES:])

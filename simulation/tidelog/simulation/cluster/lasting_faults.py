@@ -1,0 +1,82 @@
+"""Faults that stay: in some seeds something is dead to the end, and liveness is judged in the rest.
+
+A minority of brokers, a controller, or one directed link, as TigerBeetle's VOPR has them. Only what
+the product promises to do without: each partition keeps min.insync.replicas in sync, the quorum its
+majority. Of the nodes named nothing is asked any more; all others must come to rest without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from tidelog.core.chance import SeededRandom, one_of, shuffled
+from tidelog.simulation.cluster.fault_actions import FaultActions
+
+STAYS_PROBABILITY = 0.3
+WAIT_S_MAX = 20.0
+"""Time in which everything must be sound enough to do without something."""
+
+
+class LastingFaults:
+    """At most one in a run; `strike` is called when all other faults are healed."""
+
+    def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
+        self._actions = actions
+        self._simulation = actions.simulation
+        self._random = random
+        self.is_drawn = random.random() < STAYS_PROBABILITY
+
+    async def strike(self) -> None:
+        """Let something die for good, as soon as the cluster can do without it."""
+        if not self.is_drawn:
+            return
+        kinds: list[Callable[[], bool]] = [self._kill_brokers, self._kill_controller, self._cut]
+        kind = one_of(self._random, kinds)
+        await self._actions.until(kind, within_s=WAIT_S_MAX)
+
+    def _kill_brokers(self) -> bool:
+        broker_ids = self._simulation.config.broker_ids
+        count = 1 + self._random.randrange(0, max(1, (len(broker_ids) - 1) // 2))
+        return self._kill("dead_brokers", shuffled(self._random, broker_ids)[:count])
+
+    def _kill_controller(self) -> bool:
+        return self._kill(
+            "dead_controller", [one_of(self._random, self._simulation.config.controller_ids)]
+        )
+
+    def _kill(self, kind: str, victims: Collection[int]) -> bool:
+        if not self._can_do_without(victims):
+            return False
+        self._exempt(kind, victims)
+        for node_id in victims:
+            self._actions.kill(node_id)
+        return True
+
+    def _cut(self) -> bool:
+        """One direction of a link between two nodes: neither can follow the other."""
+        ends = shuffled(self._random, self._simulation.config.node_ids)[:2]
+        if len(ends) < 2 or not all(self._can_do_without([one]) for one in ends):
+            return False
+        self._exempt("dead_link", ends)
+        self._actions.cut_now([(self._actions.host(ends[0]), self._actions.host(ends[1]))])
+        return True
+
+    def _exempt(self, kind: str, node_ids: Collection[int]) -> None:
+        self._actions.count(kind, ", ".join(f"node-{one}" for one in node_ids))
+        self._simulation.exempt.update(node_ids)
+
+    def _can_do_without(self, victims: Collection[int]) -> bool:
+        simulation = self._simulation
+        image, controllers = simulation.image, set(simulation.config.controller_ids)
+        if any(simulation.budget.outstanding()):
+            return False
+        if 2 * len(controllers - set(victims)) <= len(controllers):
+            return False
+        if not all(image.is_alive(one) for one in simulation.config.broker_ids):
+            return False
+        for topic, state in image.partitions():
+            least = simulation.config.plan(topic.name).min_insync_replicas
+            left = [one for one in state.isr if one not in victims]
+            if len(left) < min(least, len(state.replicas)) or state.leader_id is None:
+                return False
+        return True

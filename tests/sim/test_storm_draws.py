@@ -1,0 +1,95 @@
+"""What storms draw: clusters of any size, topics that lose records, whole records."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tidelog.chaos.workloads.plans import COMPACTED, EXPIRING, TopicPlan
+from tidelog.chaos.workloads.record_parts import PartsDrawer
+from tidelog.core.chance import SeededRandom
+from tidelog.history.history import Parts
+from tidelog.log.config import log_config
+from tidelog.simulation.cluster.seed_run import run_seed
+from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
+
+NOW_MS = 1_700_000_000_000
+
+
+def drawn(count: int, *, has_any_size: bool = True) -> list[ClusterSimulationConfig]:
+    return [draw_config(SeededRandom(seed), has_any_size=has_any_size) for seed in range(count)]
+
+
+def test_clusters_of_every_size_are_drawn_apart_and_on_the_same_nodes() -> None:
+    configs = drawn(400)
+
+    sizes = {(len(one.controller_ids), len(one.broker_ids)) for one in configs}
+    assert sizes == {(controllers, brokers) for controllers in (1, 3, 5) for brokers in range(1, 6)}
+    for one in configs:
+        assert one.node_ids == tuple(range(1, len(one.node_ids) + 1))
+    together = {len({*one.controller_ids} & {*one.broker_ids}) for one in configs}
+    assert together == set(range(6))
+
+
+def test_a_story_has_three_controllers_and_three_brokers_at_least() -> None:
+    for one in drawn(100, has_any_size=False):
+        assert len(one.controller_ids) == 3
+        assert len(one.broker_ids) >= 3
+
+
+def test_topics_that_lose_records_have_configs_of_their_keeping() -> None:
+    plans: Counter[str] = Counter()
+    for config in drawn(60):
+        for plan in config.topics:
+            plans[plan.name] += 1
+            _check_configs(plan)
+        assert config.keeping.keys() == {EXPIRING, COMPACTED} & {one.name for one in config.topics}
+    assert plans[EXPIRING] > 5
+    assert plans[COMPACTED] > 5
+
+
+def _check_configs(plan: TopicPlan) -> None:
+    config = log_config(plan.configs())
+    keeping = plan.keeping
+    assert config.is_compacted == plan.is_compacted == (plan.name == COMPACTED)
+    if keeping is not None and not keeping.is_compacted:
+        assert config.retention_ms == (-1 if keeping.retention_ms is None else keeping.retention_ms)
+        size = -1 if keeping.retention_bytes is None else keeping.retention_bytes
+        assert config.retention_bytes == size
+
+
+def parts(count: int, **options: bool) -> list[Parts]:
+    drawer = PartsDrawer(SeededRandom(1), lambda: NOW_MS, codec="zstd", **options)
+    return [drawer.draw(b"%d" % number) for number in range(count)]
+
+
+def test_records_have_all_kinds_of_parts() -> None:
+    found = parts(2_000, may_omit_timestamp=True)
+
+    times = [one.timestamp_ms or 0 for one in found]
+    assert {None, b"", b"k0", b"k7"} <= {one.key for one in found}
+    assert {0, 1, 2} == {len(one.headers) for one in found}
+    assert -1 in times
+    assert any(time > NOW_MS for time in times)
+    assert any(0 < time < NOW_MS - 24 * 3_600_000 for time in times)
+    assert not any(one.is_null for one in found)
+
+
+def test_records_of_compacted_topics_have_keys_and_tombstones_have_names() -> None:
+    found = parts(300, is_compacted=True)
+
+    assert None not in {one.key for one in found}
+    tombstones = [(number, one) for number, one in enumerate(found) if one.is_null]
+    assert tombstones
+    for number, one in tombstones:
+        assert one.headers == (("name", b"%d" % number),)
+
+
+@pytest.mark.turns(4)
+@pytest.mark.sim
+def test_what_is_left_comes_to_rest_when_a_broker_is_dead_to_the_end() -> None:
+    result = run_seed(1)
+
+    assert result.faults["dead_brokers"] == 1
+    assert result.violation is None
