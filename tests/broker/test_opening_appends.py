@@ -10,6 +10,7 @@ import pytest
 from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage
 from tests.log.partition_logs import batch
 
+from tidelog.broker.partition import opening_appends
 from tidelog.broker.partition.opening_appends import OpeningAppends
 from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
 from tidelog.broker.replica_manager import ReplicaManager
@@ -129,7 +130,12 @@ async def test_no_more_than_so_many_wait() -> None:
 
 
 @pytest.mark.sim
-def test_what_comes_before_a_partition_is_open_waits_in_order() -> None:
+def test_what_comes_before_a_partition_is_open_waits_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(opening_appends, "_LOOK_S", 0.15)
+    monkeypatch.setattr(opening_appends, "_LOOK_MAX_S", 0.15)
+
     async def send(stage: ReplicaStage, manager: ReplicaManager) -> None:
         def begin(*numbers: int) -> list[asyncio.Task[list[ProduceResult]]]:
             data = (ProduceData(TOPIC, 0, memoryview(batch(b"%d" % n))) for n in numbers)
@@ -139,8 +145,12 @@ def test_what_comes_before_a_partition_is_open_waits_in_order() -> None:
         sent = begin(0, 1, 2)
         await asyncio.sleep(0.02)
         stage.create(replicas=(1,))
-        await stage.until(lambda: (TOPIC, 0) in manager._partitions.held)
-        sent += begin(3, 4, 5)
+        held = manager._partitions.held
+        await stage.until(lambda: (TOPIC, 0) in held)
+        sent += begin(3)
+        await stage.until(lambda: held[TOPIC, 0].replica.leader is not None)
+        assert manager.appender.openings.waiting == 4, "they look again later"
+        sent += begin(4, 5)
         assert [(await one)[0].base_offset for one in sent] == list(range(6))
         assert manager.appender.openings.waiting == 0
 
