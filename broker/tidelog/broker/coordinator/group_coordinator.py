@@ -100,13 +100,12 @@ class GroupCoordinator:
         self._random = random
         self._has_session = controllers.has_session
         self._confirm = controllers.confirm
-        self._catch_up = CatchUp(controllers.known_as_of_ms, clock)
+        catch_up = CatchUp(controllers.known_as_of_ms, clock)
         self._background = Background(on_fatal)
         self._patterns = PatternMatching(self._image, self._background)
         self._topics = ImageTopics(self._image, self._patterns.topics)
-        self.epochs = KnownEpochs(
-            self._topics, self._catch_up, clock, timeout_ms=config.offsets_commit_timeout_ms
-        )
+        timeout_ms = config.offsets_commit_timeout_ms
+        self.epochs = KnownEpochs(self._topics, catch_up, clock, timeout_ms=timeout_ms)
         self._replica_manager = replica_manager
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             hooks=self,
@@ -131,7 +130,7 @@ class GroupCoordinator:
             committed=self._committed,
             writer=replica_manager.writer,
             now=self._now,
-            timeout_ms=config.offsets_commit_timeout_ms,
+            timeout_ms=timeout_ms,
         )
         self._assignments = GroupAssignments(
             self.streams, committed=self._committed, clock=clock, background=self._background
