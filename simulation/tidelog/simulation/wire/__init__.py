@@ -13,6 +13,7 @@ wire_group     the classic group of some seeds, of the groups suite's members; w
 group_frames ◆, group_calls     a member's requests and answers as messages, and its connection
 group_reading  what members hand out
 group_tap      members' requests and answers, for the groups suite's checks
+strangers      slow, unread, parked and half-open ones at the listeners, for a storm to draw
 leader_claims  what must hold of what brokers tell of leaders
 wide_stranger  a stranger with wide requests on both listeners, in some seeds
 server_tap     requests and answers, for the cluster suite's invariants
