@@ -86,9 +86,24 @@ def find_unsettled(
                 if is_led and not partition.elr and fenced.isdisjoint(partition.isr):
                     continue
                 rules = rules or topic_rules(topic, image)
+                if not is_led and not _could_change(partition, rules, fenced, able):
+                    continue
                 state = _settled(partition, rules, fenced, able)
                 cause = _cause(partition, fenced)
                 yield from record_change(topic, partition, state, cause=cause)
+
+
+def _could_change(
+    partition: PartitionImage, rules: TopicRules, fenced: Set[int], able: Set[int]
+) -> bool:
+    """False for a partition without a leader that surely waits on; of many, each is looked at."""
+    return not (
+        fenced.isdisjoint(partition.isr)
+        and able.isdisjoint(partition.isr)
+        and able.isdisjoint(partition.elr)
+        and partition.last_known_leader_id not in able
+        and not (rules.is_unclean_allowed and able)
+    )
 
 
 def _settled(
