@@ -72,9 +72,7 @@ def run_seed(
     findings = Findings()
     scenario = SCENARIOS.get(choice)
     is_separate = scenario is not None and scenario.needs.has_separate_controllers
-    config = draw_config(
-        random.fork("config"), is_separate=is_separate, has_any_size=scenario is None
-    )
+    config = draw_config(random.fork("config"), is_separate=is_separate, is_storm=scenario is None)
     if scenario is not None:
         config = shape(scenario, config)
     config = replace(config, raft=replace(config.raft, engine=engine))

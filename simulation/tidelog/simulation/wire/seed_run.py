@@ -74,7 +74,7 @@ def run_seed(
 
 
 def _draw(random: SeededRandom, *, has_faults: bool) -> ClusterSimulationConfig:
-    config = draw_config(random, has_any_size=True)
+    config = draw_config(random, is_storm=True)
     producers = [_slowed(one) for one in config.producers]
     if has_faults and random.random() < ACKS_0_PROBABILITY:
         producers[-1] = replace(producers[-1], acks=0)
