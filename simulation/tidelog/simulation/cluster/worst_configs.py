@@ -63,7 +63,7 @@ def draw_defaults(random: SeededRandom) -> Mapping[str, str]:
 def stated(random: SeededRandom) -> Mapping[str, str]:
     """Every config of a topic, stated: the product's defaults, and any value of free keys."""
     own = {name: key.default_text for name, key in TOPIC_CONFIGS.items()}
-    return own | _drawn(random, FREE_OF_TOPICS)
+    return {**own, **_drawn(random, FREE_OF_TOPICS)}
 
 
 def with_worst_keys(random: SeededRandom, config: ReplicaConfig) -> ReplicaConfig:
