@@ -56,6 +56,7 @@ async def begun(cluster: RealCluster) -> tuple[Workload, list[str]]:
 
     port = Port(
         topics=[PLAN],
+        cluster_defaults={},
         group=None,
         transactions=None,
         producers=[],

@@ -192,6 +192,19 @@ async def test_epochs_whose_records_left_the_log_are_forgotten(open_log: OpenLog
     assert log.latest_epoch == 5
 
 
+async def test_a_start_after_a_kill_forgets_epochs_of_segments_that_had_left(
+    open_log: OpenLog,
+) -> None:
+    """The log start is saved first, and then segments leave: a kill comes before the next save."""
+    log = await open_log(segment_bytes=1)
+    for epoch in (1, 1, 3, 5):
+        append(log, b"a", epoch=epoch)
+    commit(log)
+    await log.delete_records(2)
+    again = await open_log()
+    assert again.epoch_end_offset(2) == log.epoch_end_offset(2) == (2, 2)
+
+
 async def test_deleted_records_are_never_served_again(disk: SimDisk, open_log: OpenLog) -> None:
     log = await aged(open_log, on=disk)
     for offset, bases in ((1, [0, 4, 8]), (4, [4, 8]), (7, [4, 8]), (9, [8]), (12, [8])):

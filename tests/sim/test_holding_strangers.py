@@ -19,7 +19,7 @@ from tidelog.net.unfinished_requests import UnfinishedLimits
 from tidelog.net.unread_responses import UnreadLimits
 from tidelog.node.config import NodeConfig
 from tidelog.simulation.engine import byte_streams
-from tidelog.simulation.wire.strangers import HoldingStrangers
+from tidelog.simulation.wire.holding_strangers import HoldingStrangers
 
 pytestmark = pytest.mark.sim
 

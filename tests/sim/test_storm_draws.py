@@ -17,8 +17,8 @@ from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 NOW_MS = 1_700_000_000_000
 
 
-def drawn(count: int, *, has_any_size: bool = True) -> list[ClusterSimulationConfig]:
-    return [draw_config(SeededRandom(seed), has_any_size=has_any_size) for seed in range(count)]
+def drawn(count: int, *, is_storm: bool = True) -> list[ClusterSimulationConfig]:
+    return [draw_config(SeededRandom(seed), is_storm=is_storm) for seed in range(count)]
 
 
 def test_clusters_of_every_size_are_drawn_apart_and_on_the_same_nodes() -> None:
@@ -33,7 +33,7 @@ def test_clusters_of_every_size_are_drawn_apart_and_on_the_same_nodes() -> None:
 
 
 def test_a_story_has_three_controllers_and_three_brokers_at_least() -> None:
-    for one in drawn(100, has_any_size=False):
+    for one in drawn(100, is_storm=False):
         assert len(one.controller_ids) == 3
         assert len(one.broker_ids) >= 3
 

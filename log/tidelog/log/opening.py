@@ -64,6 +64,9 @@ async def open_parts(
         found.log_start_offset = 0
     if left.trouble is not None:
         found.damage = Damage(found.log_start_offset, left.trouble)
+    if found.segments:
+        # A kill between the removal of segments and the next checkpoint leaves their epochs in it.
+        found.epochs.truncate_from_start(found.segments[0].base_offset)
     segments = SegmentList(disk, directory, segments=found.segments, run_at=found.epochs.run_at)
     stable = StableStorage(
         clock=clock,

@@ -83,6 +83,11 @@ class SocketClients:
         return self.work.topics
 
     @property
+    def cluster_defaults(self) -> Mapping[str, str]:
+        """As a cluster has them."""
+        return {}
+
+    @property
     def producers(self) -> Sequence[ProducerPlan]:
         """The producers of the work plan."""
         return self.work.producers

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidelog.history.history import Keeping
 
 STEADY, SECOND, LOSSY, CHURNED = "steady", "second", "lossy", "churned"
 EXPIRING, COMPACTED = "expiring", "compacted"
 """Topics whose records go: by retention and deletions, and by compaction."""
+INDEX_CONFIGS = ("index.interval.bytes", "segment.index.bytes")
 SHARED = "shared"
 """The topic that a story's group reads."""
 GROUP = "readers"
@@ -37,6 +38,8 @@ class TopicPlan:
     index_interval_bytes: int
     is_append_time: bool = False
     """message.timestamp.type=LogAppendTime: the broker's clock, whatever its records name."""
+    stated: Mapping[str, str] = field(default_factory=dict)
+    """Configs that it states beside its own, whatever the cluster's defaults are."""
     keeping: Keeping | None = None
     """Rules by which its records may go; None: all of them stay."""
     delete_retention_ms: int = 0
@@ -55,10 +58,12 @@ class TopicPlan:
     def configs(self) -> Mapping[str, str]:
         """Configuration of the topic."""
         configs = {
+            **self.stated,
             "min.insync.replicas": str(self.min_insync_replicas),
             "segment.bytes": str(self.segment_bytes),
             "index.interval.bytes": str(self.index_interval_bytes),
             "segment.index.bytes": "1200",
+            **{key: self.stated[key] for key in INDEX_CONFIGS if key in self.stated},
         }
         if self.is_flushed:
             configs["flush.messages"] = "1"

@@ -7,7 +7,7 @@ deletion has ended; its producers and readers end before it is created again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -93,7 +93,8 @@ class Workload:
     # The story
 
     async def begin(self) -> None:
-        """Create all topics; producers and readers start."""
+        """Set the cluster's defaults, create all topics; producers and readers start."""
+        await self._set_defaults(self.port.cluster_defaults)
         for plan in self.port.topics:
             await self._create(plan)
             self._begin(plan, 0)
@@ -186,6 +187,16 @@ class Workload:
         self.is_read = True
 
     # Admin
+
+    async def _set_defaults(self, defaults: Mapping[str, str]) -> None:
+        while defaults:
+            try:
+                await self._admin.alter_configs(None, defaults)
+            except TidelogError as error:
+                self.port.note("admin", f"defaults not set: {error}")
+                await asyncio.sleep(REFUSED_WAIT_S)
+            else:
+                return
 
     async def _create(self, plan: TopicPlan) -> None:
         """Until it is there; a call that was not answered may have created it."""

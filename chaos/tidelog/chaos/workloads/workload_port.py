@@ -38,6 +38,10 @@ class WorkloadPort(Protocol):
         """To be created."""
 
     @property
+    def cluster_defaults(self) -> Mapping[str, str]:
+        """Defaults of topics that the cluster is given first."""
+
+    @property
     def producers(self) -> Sequence[ProducerPlan]:
         """To be started."""
 

@@ -26,6 +26,7 @@ from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to, 
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
 from tidelog.simulation.cluster.simulation_config import draw_config
+from tidelog.simulation.cluster.strangers import Strangers
 from tidelog.simulation.suites.findings import Findings, SeedResult
 
 READY_S_MAX = 30.0
@@ -55,6 +56,13 @@ class Guest(Protocol):
         """Judge, when everything is read."""
 
 
+class Company(Protocol):
+    """Callers that are no clients of the workload, from the first fault to the end."""
+
+    async def stay(self) -> None:
+        """Call until cancelled."""
+
+
 def run_seed(
     seed: int,
     *,
@@ -72,9 +80,7 @@ def run_seed(
     findings = Findings()
     scenario = SCENARIOS.get(choice)
     is_separate = scenario is not None and scenario.needs.has_separate_controllers
-    config = draw_config(
-        random.fork("config"), is_separate=is_separate, has_any_size=scenario is None
-    )
+    config = draw_config(random.fork("config"), is_separate=is_separate, is_storm=scenario is None)
     if scenario is not None:
         config = shape(scenario, config)
     config = replace(config, raft=replace(config.raft, engine=engine))
@@ -88,6 +94,7 @@ def run_seed(
         random,
         choice=choice if has_faults else "",
         coverage=COVERAGE,
+        strangers=Strangers(simulation, random.fork("strangers"), simulation.topics[0].name),
     )
 
 
@@ -99,11 +106,13 @@ def play(
     choice: str,
     coverage: Sequence[str],
     guest: Guest | None = None,
+    strangers: Company | None = None,
 ) -> SeedResult:
     """Run the story of a scenario, the random storm, or ("") no faults, over a new simulation."""
     findings = simulation.findings
     scenario = SCENARIOS.get(choice)
     story = _Story(simulation, workload, random, choice=choice, guest=guest)
+    story.strangers = strangers if choice == STORM else None
     with nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
             simulation.cluster.run(story.run())
@@ -147,6 +156,7 @@ class _Story:
         choice: str,
         guest: Guest | None,
     ) -> None:
+        self.strangers: Company | None = None
         self._simulation = simulation
         self._guest = guest
         self._workload = workload
@@ -173,8 +183,16 @@ class _Story:
         if await self._comes_to_rest(READY_S_MAX, "topics"):
             if self._guest is not None:
                 self._guest.begin()
+            beside = [watching]
+            if self.strangers is not None:
+                beside.append(asyncio.create_task(self.strangers.stay(), name="strangers"))
             await self._strike()
             await self._calm_down()
+            for task in beside:
+                task.cancel()
+            for end in await asyncio.gather(*beside, return_exceptions=True):
+                if isinstance(end, Exception):
+                    simulation.findings.report(type(end).__name__, error_text(end))
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
 

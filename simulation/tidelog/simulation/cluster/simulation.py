@@ -5,7 +5,7 @@ Owns what faults and clients share; decides nothing by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook
@@ -95,6 +95,11 @@ class ClusterSimulation(StormTarget):
     def topics(self) -> Sequence[TopicPlan]:
         """As drawn."""
         return self.config.topics
+
+    @property
+    def cluster_defaults(self) -> Mapping[str, str]:
+        """As drawn."""
+        return self.config.cluster_defaults
 
     @property
     def producers(self) -> Sequence[ProducerPlan]:

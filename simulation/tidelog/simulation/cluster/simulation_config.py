@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tidelog.broker.coordinator.group_config import GroupConfig
@@ -27,6 +27,12 @@ from tidelog.log.cleaner import CleanerConfig
 from tidelog.node.config import NodeConfig
 from tidelog.raft.config import RaftConfig
 from tidelog.records.compression import Codec
+from tidelog.simulation.cluster.worst_configs import (
+    WORST_PROBABILITY,
+    draw_defaults,
+    stated,
+    with_worst_keys,
+)
 
 SEPARATE_PROBABILITY = 0.2
 """Probability of controllers that hold no partitions."""
@@ -62,6 +68,8 @@ class ClusterSimulationConfig:
     """Configuration of coordinators of transactions."""
     transactions: TransactionPlan | None = None
     """The story's transactions."""
+    cluster_defaults: Mapping[str, str] = field(default_factory=dict)
+    """Defaults of topics that the cluster is given first."""
     internal_topics: tuple[TopicPlan, ...] = ()
     """Topics that the product creates by itself, or the clients of a story's transactions."""
 
@@ -105,20 +113,20 @@ class ClusterSimulationConfig:
 
 
 def draw_config(
-    random: SeededRandom, *, is_separate: bool = False, has_any_size: bool = False
+    random: SeededRandom, *, is_separate: bool = False, is_storm: bool = False
 ) -> ClusterSimulationConfig:
     """Short sessions, small segments: everything happens in twenty seconds.
 
-    `is_separate`: controllers hold no partitions, whatever is drawn. `has_any_size`: some clusters
-    have one or two brokers, one controller or five.
+    `is_separate`: controllers hold no partitions, whatever is drawn. `is_storm`: some clusters
+    have one or two brokers, one controller or five, and some configurations are at their worst.
     """
     controller_ids, broker_ids = _draw_nodes(random, is_separate=is_separate)
     sizes = random.fork("sizes")
-    if has_any_size and sizes.random() < UNUSUAL_SIZE_PROBABILITY:
+    if is_storm and sizes.random() < UNUSUAL_SIZE_PROBABILITY:
         controller_ids, broker_ids = _draw_any_size(sizes)
     topics = _draw_topics(random)
     session_timeout_ms = random.randrange(800, 3000)
-    return ClusterSimulationConfig(
+    config = ClusterSimulationConfig(
         controller_ids=controller_ids,
         broker_ids=broker_ids,
         topics=topics,
@@ -129,6 +137,20 @@ def draw_config(
         heartbeat_interval_ms=session_timeout_ms // random.randrange(3, 7),
         sync_latency_s_max=random.uniform(0.0005, 0.01),
         storm_s=random.uniform(10, 18),
+    )
+    worst = random.fork("worst")
+    is_worst = is_storm and worst.random() < WORST_PROBABILITY
+    return _at_worst(worst, config) if is_worst else config
+
+
+def _at_worst(random: SeededRandom, config: ClusterSimulationConfig) -> ClusterSimulationConfig:
+    """Defaults that nobody may rely on, and any value of keys that promise nothing."""
+    topics = tuple(replace(one, stated=stated(random.fork(one.name))) for one in config.topics)
+    return replace(
+        config,
+        topics=topics,
+        cluster_defaults=draw_defaults(random.fork("defaults")),
+        replica=with_worst_keys(random.fork("node"), config.replica),
     )
 
 

@@ -16,6 +16,7 @@ from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 from tidelog.simulation.suites.findings import Findings, SeedResult
 from tidelog.simulation.wire.coverage import COVERAGE
 from tidelog.simulation.wire.server_tap import ServerTap
+from tidelog.simulation.wire.strangers import Strangers
 from tidelog.simulation.wire.wide_stranger import PROBABILITY, WideStranger
 from tidelog.simulation.wire.wire_clients import WireClients, listeners
 from tidelog.simulation.wire.wire_group import WireGroup, draw_group
@@ -70,11 +71,12 @@ def run_seed(
         choice=choice if has_faults else "",
         coverage=COVERAGE,
         guest=guest,
+        strangers=Strangers(simulation, random.fork("strangers"), clients.bootstrap),
     )
 
 
 def _draw(random: SeededRandom, *, has_faults: bool) -> ClusterSimulationConfig:
-    config = draw_config(random, has_any_size=True)
+    config = draw_config(random, is_storm=True)
     producers = [_slowed(one) for one in config.producers]
     if has_faults and random.random() < ACKS_0_PROBABILITY:
         producers[-1] = replace(producers[-1], acks=0)

@@ -1,120 +1,163 @@
-"""Strangers at listeners of Kafka's protocol in a simulated cluster, who hold what a node has.
+"""Strangers at the listeners of Kafka's protocol: they are there from the first fault to the end.
 
-Slow, unread, parked, half-open: `chaos.workloads.holding_frames` says what each sends. They stand
-on a host of their own, come back when they are hung up on, and leave at the end. A storm that has
-them judges its own clients as ever; nothing of the strangers is to heal.
+    wide       asks by a request of any API with thousands of elements, again and again
+    slow       announces a large frame and sends it a few bytes at a time
+    unread     asks for all metadata on and on, and reads no answer
+    parked     joins a group of its own and says nothing more
+    half-open  connects, and says nothing at all
+
+Two of five seeds have some. They are never taken away: honest clients must come to rest beside
+them. Whatever the nodes answer them, or whether they are cut off, is not judged here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 
-from tidelog.chaos.workloads.holding_frames import KINDS, STEP_S, Said, said_by
-from tidelog.core.chance import SeededRandom
-from tidelog.core.errors import UnreachableError
+from tidelog.chaos.workloads.wide import WIDE_MESSAGES
+from tidelog.core.chance import SeededRandom, one_of
+from tidelog.core.errors import TidelogError
+from tidelog.kafka.message import Message
+from tidelog.kafka.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from tidelog.kafka.messages.metadata_request import MetadataRequest
 from tidelog.net.byte_streams import ByteStream
-from tidelog.simulation.engine.byte_streams import SimDialer
+from tidelog.simulation.cluster.simulation import ClusterSimulation
+from tidelog.simulation.wire.frames import FrameConnection
 
-PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 2.0
-"""Time before a stranger comes, and comes again."""
-STAY_S_MIN, STAY_S_MAX = 1.0, 60.0
-"""Time after which it leaves by itself."""
-SPACE_BYTES = 64 << 10
+USED_PROBABILITY = 0.4
+STRANGERS_MAX = 12
+WIDE_MAX = 3_000
+"""Elements of a wide request: more makes a seed slow."""
+FRAME_BYTES = 20 << 20
+"""Announced by a slow stranger."""
+SLOW_BYTES_MAX, SLOW_S_MAX = 400, 0.5
+REST_S_MAX = 3.0
+UNREAD_REQUESTS = 50
+METADATA_VERSION, JOIN_VERSION = 9, 6
+HOST = "strangers"
+SPACE_BYTES = 4 << 10
 
 
-class HoldingStrangers:
-    """Strangers of drawn kinds at the addresses; run `hold` on the loop of the dialer's host."""
+class Strangers:
+    """Strangers of a seed; `stay` until it is cancelled."""
 
     def __init__(
-        self,
-        dialer: SimDialer,
-        addresses: Sequence[str],
-        random: SeededRandom,
-        *,
-        kinds: Sequence[str] = KINDS,
+        self, simulation: ClusterSimulation, random: SeededRandom, bootstrap: Sequence[str]
     ) -> None:
-        self.came: Counter[str] = Counter()
-        """Connections that were opened, by kind."""
-        self.hung_up: Counter[str] = Counter()
-        """Those that the node has ended."""
-        self._dialer = dialer
-        self._addresses = addresses
+        self._simulation = simulation
         self._random = random
-        self._kinds = kinds
-        self._numbers = 0
+        self._bootstrap = bootstrap
+        kinds: dict[str, Callable[[_Caller], None]] = {
+            "stranger_wide": self._ask_widely,
+            "stranger_slow": self._send_slowly,
+            "stranger_unread": self._ask_unread,
+            "stranger_parked": self._park,
+            "stranger_half_open": lambda _: None,
+        }
+        count = random.randrange(1, STRANGERS_MAX) if random.random() < USED_PROBABILITY else 0
+        self._drawn = [one_of(random, sorted(kinds)) for _ in range(count)]
+        self._acts = kinds
 
-    async def hold(self, *, connections: int, for_s: float) -> None:
-        """Have so many connections for so long."""
-        end_s = asyncio.get_running_loop().time() + for_s
-        await asyncio.gather(*(self._hold_one(end_s) for _ in range(connections)))
+    async def stay(self) -> None:
+        """Call for as long as the seed lasts; one that was cut off comes again."""
+        if self._drawn:
+            self._simulation.client_ports(HOST)
+            await asyncio.gather(*map(self._stay, self._drawn))
 
-    async def _hold_one(self, end_s: float) -> None:
-        loop = asyncio.get_running_loop()
-        while loop.time() < end_s:
-            await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
-            self._numbers += 1
-            kind = self._kinds[self._random.randrange(0, len(self._kinds))]
-            address = self._addresses[self._random.randrange(0, len(self._addresses))]
-            stranger = _Stranger(said_by(kind, self._numbers))
+    async def _stay(self, kind: str) -> None:
+        dialer = self._simulation.dialer(HOST)
+        while True:
+            caller = _Caller(is_reading=kind != "stranger_unread")
             try:
-                await self._dialer.connect(address, stranger.accept)
-            except UnreachableError:
+                await dialer.connect(one_of(self._random, self._bootstrap), caller.accept)
+            except TidelogError:
+                await asyncio.sleep(REST_S_MAX)
                 continue
-            self.came[kind] += 1
-            stay_s = self._random.uniform(STAY_S_MIN, STAY_S_MAX)
-            await stranger.stay(min(end_s, loop.time() + stay_s))
-            self.hung_up[kind] += not stranger.is_open
-            stranger.leave()
+            self._simulation.findings.faults[kind] += 1
+            while caller.is_open:
+                self._acts[kind](caller)
+                longest_s = SLOW_S_MAX if kind == "stranger_slow" else REST_S_MAX
+                await asyncio.sleep(self._random.uniform(0.05, longest_s))
+
+    def _ask_widely(self, caller: _Caller) -> None:
+        version, make = WIDE_MESSAGES[one_of(self._random, sorted(WIDE_MESSAGES))]
+        topic = one_of(self._random, self._simulation.topics).name
+        caller.send(make(topic, self._random.randrange(1, WIDE_MAX)), version)
+
+    def _send_slowly(self, caller: _Caller) -> None:
+        if not caller.has_begun:
+            caller.push(FRAME_BYTES.to_bytes(4, "big"))
+        caller.push(bytes(self._random.randrange(1, SLOW_BYTES_MAX)))
+
+    def _ask_unread(self, caller: _Caller) -> None:
+        for _ in range(UNREAD_REQUESTS):
+            caller.send(MetadataRequest(topics=None), METADATA_VERSION)
+
+    def _park(self, caller: _Caller) -> None:
+        if caller.has_begun:
+            return
+        request = JoinGroupRequest(
+            group_id=f"parked-{self._random.randrange(0, 1000)}",
+            session_timeout_ms=60_000,
+            rebalance_timeout_ms=300_000,
+            member_id="",
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=bytes(2_000))],
+        )
+        caller.send(request, JOIN_VERSION)
 
 
-class _Stranger:
-    """One connection; see `Receiver`."""
+class _Caller:
+    """A connection; the stream's `Receiver`. What it reads it forgets."""
 
-    def __init__(self, said: Said) -> None:
+    def __init__(self, *, is_reading: bool) -> None:
         self.is_open = True
-        self._said = said
-        self._unsent = said.first
-        self._stream: ByteStream | None = None
+        self.has_begun = False
+        self._is_reading = is_reading
+        self._frames = FrameConnection(HOST)
         self._space = memoryview(bytearray(SPACE_BYTES))
+        self._stream: ByteStream | None = None
+        self._outgoing: deque[bytes] = deque()
 
-    async def stay(self, end_s: float) -> None:
-        """Go on sending until then, or until it is hung up on."""
-        loop = asyncio.get_running_loop()
-        while self.is_open and (left_s := end_s - loop.time()) > 0:
-            await asyncio.sleep(min(STEP_S, left_s))
-            if self._stream is not None and self._said.step and not self._unsent:
-                self._unsent = self._said.step
-                self._stream.flush()
-
-    def leave(self) -> None:
-        """End the connection."""
-        stream, self._stream, self.is_open = self._stream, None, False
-        if stream is not None:
-            stream.close()
-
-    def accept(self, stream: ByteStream) -> _Stranger:
-        """Begin; see `Accept`."""
+    def accept(self, stream: ByteStream) -> _Caller:
+        """See `Accept`."""
         self._stream = stream
-        stream.set_reading(is_reading=self._said.does_read)
+        stream.set_reading(is_reading=self._is_reading)
         return self
+
+    def send(self, request: Message, version: int) -> None:
+        """Send a request."""
+        self.push(self._frames.write(request, version, has_answer=False))
+
+    def push(self, content: bytes) -> None:
+        """Send bytes, unless those before are still here."""
+        self.has_begun = True
+        if self._stream is not None and len(self._outgoing) < UNREAD_REQUESTS:
+            self._outgoing.append(content)
+            self._stream.flush()
 
     def space(self) -> memoryview:
         """See `Receiver.space`."""
         return self._space
 
     def received(self, count: int) -> None:
-        """See `Receiver.received`: whatever it is, it is not looked at."""
+        """See `Receiver.received`."""
 
     def outgoing(self) -> Sequence[bytes]:
         """See `Receiver.outgoing`."""
-        return [self._unsent] if self._unsent else []
+        return list(self._outgoing)
 
     def sent(self, count: int) -> None:
         """See `Receiver.sent`."""
-        self._unsent = self._unsent[count:]
+        while count:
+            first = self._outgoing.popleft()
+            if len(first) > count:
+                self._outgoing.appendleft(first[count:])
+                return
+            count -= len(first)
 
     def ended(self) -> None:
         """See `Receiver.ended`."""
-        self.is_open, self._stream = False, None
+        self.is_open = False

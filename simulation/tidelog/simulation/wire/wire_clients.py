@@ -39,7 +39,7 @@ class WireClients:
         self._simulation = simulation
         self._random = random
         self._made = 0
-        self._bootstrap = [f"node-{one}:{KAFKA_PORT}" for one in simulation.config.broker_ids]
+        self.bootstrap = [f"node-{one}:{KAFKA_PORT}" for one in simulation.config.broker_ids]
         self.checks = ClaimChecks(simulation.findings.report, simulation.count_event)
 
     def producer(self, plan: ProducerPlan) -> WireProducer:
@@ -57,7 +57,7 @@ class WireClients:
     def group(self, times: ClassicTimes) -> WireGroup:
         """Make the members of a group."""
         random = self._random.fork("group")
-        return WireGroup(self._simulation, times, self.checks, random, bootstrap=self._bootstrap)
+        return WireGroup(self._simulation, times, self.checks, random, bootstrap=self.bootstrap)
 
     def _client(self, name: str, topic: str) -> tuple[WireClient, SeededRandom]:
         self._made += 1
@@ -67,7 +67,7 @@ class WireClients:
             name,
             topic,
             self._simulation.dialer(name),
-            self._bootstrap,
+            self.bootstrap,
             draw_versions(random, needs_ids=topic == CHURNED),
             self.checks,
             random,
