@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tidelog.broker.controller_link.lifecycle import Lifecycle
+from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.broker.coordinator.assignors.catalogue import assignors_of
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
@@ -24,13 +25,15 @@ from tidelog.v1.methods import LIST_OFFSETS
 def build_groups(
     config: NodeConfig,
     ports: Ports,
-    *,
     replica_manager: ReplicaManager,
-    image: Callable[[], MetadataImage],
+    follower: MetadataFollower,
     lifecycle: Lifecycle,
     note: Callable[[Event], None],
 ) -> GroupCoordinator:
     """Build the coordinator; it does nothing before its start."""
+
+    def image() -> MetadataImage:
+        return follower.image
 
     async def ask(broker_id: int, request: ListOffsetsRequest) -> ListOffsetsResponse:
         if broker_id == config.node_id:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
+from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.broker.coordinator.group_config import GroupConfig
 from tidelog.broker.coordinator.internal_topic import InternalTopic
 from tidelog.broker.transactions.transaction_config import TransactionConfig
@@ -34,11 +35,14 @@ def build_internal_topics(
     config: NodeConfig,
     clock: Clock,
     *,
-    image: Callable[[], MetadataImage],
+    follower: MetadataFollower,
     forwarder: ControllerForwarder,
     note: Callable[[Event], None],
 ) -> InternalTopics:
     """Build them; nothing is created before somebody asks."""
+
+    def image() -> MetadataImage:
+        return follower.image
 
     def build(topic: NewTopic, factor_key: str) -> InternalTopic:
         return InternalTopic(

@@ -346,9 +346,7 @@ def _build_broker(
 ) -> BrokerParts:
     channel = partial(_controller_channel, config, ports, epoch)
     controllers = channel()
-    start_record = StartRecord(
-        ports.disk, config.data_dir, boot_id=ports.boot_id, random=ports.random
-    )
+    start_record = _build_start_record(config, ports)
     replica_manager = _build_replica_manager(
         config, ports, controllers, reports, journal, start_record, unread
     )
@@ -376,7 +374,7 @@ def _build_broker(
     forwarder = _build_forwarder(config, ports, controllers, follower)
     producer_ids = _build_producer_ids(config, lifecycle, controllers)
     internal = build_internal_topics(
-        config, ports.clock, image=lambda: follower.image, forwarder=forwarder, note=journal.note
+        config, ports.clock, follower=follower, forwarder=forwarder, note=journal.note
     )
     transactions = build_transactions(
         config,
@@ -388,18 +386,15 @@ def _build_broker(
         producer_ids=producer_ids,
         note=journal.note,
     )
-    groups = build_groups(
-        config,
-        ports,
-        replica_manager=replica_manager,
-        image=lambda: follower.image,
-        lifecycle=lifecycle,
-        note=journal.note,
-    )
+    groups = build_groups(config, ports, replica_manager, follower, lifecycle, journal.note)
     return BrokerParts(
         *(start_record, replica_manager, follower, lifecycle, forwarder, producer_ids),
         *(groups, transactions, internal),
     )
+
+
+def _build_start_record(config: NodeConfig, ports: Ports) -> StartRecord:
+    return StartRecord(ports.disk, config.data_dir, boot_id=ports.boot_id, random=ports.random)
 
 
 def _build_forwarder(
