@@ -13,7 +13,8 @@ wire_group     the classic group of some seeds, of the groups suite's members; w
 group_frames ◆, group_calls     a member's requests and answers as messages, and its connection
 group_reading  what members hand out
 group_tap      members' requests and answers, for the groups suite's checks
-strangers      slow, unread, parked and half-open ones at the listeners, for a storm to draw
+strangers      wide, slow, unread, parked and half-open strangers at the listeners of some seeds
+holding_strangers   strangers who come again and hold what a node has room for
 leader_claims  what must hold of what brokers tell of leaders
 wide_stranger  a stranger with wide requests on both listeners, in some seeds
 server_tap     requests and answers, for the cluster suite's invariants
