@@ -43,7 +43,7 @@ def small(config: NodeConfig) -> NodeConfig:
 def test_slow_unread_parked_and_half_open_ones_hold_their_rooms_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(byte_streams, "WINDOW_BYTES", 1 << 10)
+    monkeypatch.setattr(byte_streams, "WINDOW_BYTES", 16 << 10)
 
     async def story(world: World) -> None:
         address = f"node-{world.coordinator_id}:9092"

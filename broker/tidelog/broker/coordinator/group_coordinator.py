@@ -135,8 +135,7 @@ class GroupCoordinator:
         self._assignments = GroupAssignments(
             self.streams, committed=self._committed, clock=clock, background=self._background
         )
-        self._has_timers = False
-        self._members = NodeMembers(config.group_members_max_bytes)
+        self._has_timers, self._members = False, NodeMembers(config.group_members_max_bytes)
 
     def start(self) -> None:
         """Begin to follow the leaderships of the internal topic."""

@@ -53,6 +53,10 @@ SHED_SHARE_MAX = 0.01
 """Share of calls: noise opens thousands at once, and a full queue takes no more."""
 UNREAD_CALLS, UNREAD_BYTES_MAX = 300, 128 * MIB
 """Fetches of 8 MiB, and all that a broker's memory may grow by for them."""
+HOLDING_CONNECTIONS, HOLDING_S = 300, 15.0
+"""Connections of all kinds, over all brokers."""
+HOLDING_BYTES_MAX = 256 * MIB
+"""As docs/GUARANTEES.md says."""
 SETTLED_S_MAX = 20.0
 P99_TIMES_MAX, P99_S_MAX = 2.0, 1.0
 """While strangers wait; the second is what a machine with two cores and no rest may take anyway."""
@@ -219,6 +223,35 @@ async def unread_answers(run: ScenarioRun) -> None:
     run.facts["p99 of sends while answers lie unread"] = f"{then_s * 1000:.0f} ms"
     limit_s = max(P99_TIMES_MAX * usual_s, P99_S_MAX)
     run.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
+
+
+@scenario(
+    "F59",
+    Needs(
+        runs_on=SOCKETS_ONLY,
+        settings={**FORGETFUL, "unfinished.request.timeout.ms": 4_000},
+        has_kafka_listeners=True,
+    ),
+)
+async def held_rooms(run: ScenarioRun) -> None:
+    """Slow frames, unread answers, joins that wait: memory is bounded, all others are answered."""
+    strangers = _strangers(run)
+    settled = _vitals(run, strangers)
+    for _ in run.rounds(reduced=1, full=5):
+        run.cluster.count("holding", f"{HOLDING_CONNECTIONS} connections")
+        tally = await strangers.at_kafka.hold(connections=HOLDING_CONNECTIONS, for_s=HOLDING_S)
+        run.cluster.over("holding", f"{HOLDING_CONNECTIONS} connections")
+        run.facts["answered beside"] = f"{tally.calls:,}"
+        run.expect(tally.calls, "others asked beside")
+        run.expect(tally.by_status["hung up"], "some were hung up on")
+        _all_is_well(run, [tally])
+        await run.acknowledged_again()
+    peak = max(
+        strangers.vitals(node_id).peak_rss_bytes - vitals.rss_bytes
+        for node_id, vitals in settled.items()
+    )
+    run.facts["peak of memory above before"] = f"{peak / MIB:.0f} MiB"
+    run.promise(peak <= HOLDING_BYTES_MAX, f"a node took {peak / MIB:.0f} MiB more at its peak")
 
 
 def _strangers(run: ScenarioRun) -> Strangers:

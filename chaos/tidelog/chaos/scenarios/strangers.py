@@ -50,6 +50,9 @@ class KafkaStrangers(Protocol):
     async def connect_and_wait(self, *, connections: int) -> Tally:
         """Half of them say nothing, half a part of a frame; returns when all were hung up on."""
 
+    async def hold(self, *, connections: int, for_s: float) -> Tally:
+        """Slow, unread, parked and half-open ones for so long; others are to be answered beside."""
+
 
 class Strangers(Protocol):
     """Untrusted clients; they go straight to the nodes, past every proxy."""

@@ -14,6 +14,7 @@ from struct import Struct
 from tidelog.chaos.sockets import half_open
 from tidelog.chaos.sockets.half_open import HUNG_UP_S_MAX, connect
 from tidelog.chaos.sockets.wide_callers import in_a_process
+from tidelog.chaos.workloads.holding_frames import KINDS, SAID_HELLO, STEP_S, said_by
 from tidelog.chaos.workloads.kafka_frames import (
     METADATA,
     REQUEST_BYTES_MAX,
@@ -29,6 +30,8 @@ ANSWERED_S_MAX = 45.0
 """Cores are shared with whatever else runs there."""
 CONNECTED_S_MAX = 0.01
 """Time for each half-open connection."""
+BESIDE_S_MAX = 10.0
+"""Time in which a broker answers another caller, whatever strangers hold."""
 NAMES = 1_000_000
 UNREAD_FRAMES = 24
 """Frames of 16 MiB of which all but the last byte is sent: six times what may be queued."""
@@ -89,6 +92,47 @@ class KafkaStrangers:
                 process.kill()
                 await process.wait()
         return half_open.decode(said)
+
+    async def hold(self, *, connections: int, for_s: float) -> Tally:
+        """Have connections of every kind of `holding_frames`; ask each second who is answered."""
+        tally, end_s = Tally(), asyncio.get_running_loop().time() + for_s
+        await asyncio.gather(
+            *(self._hold_one(number, end_s, tally) for number in range(connections)),
+            *(self._ask_beside(address, end_s, tally) for address in self._addresses),
+        )
+        return tally
+
+    async def _hold_one(self, number: int, end_s: float, tally: Tally) -> None:
+        loop, kind = asyncio.get_running_loop(), KINDS[number % len(KINDS)]
+        said = said_by(kind, number)
+        tally.requests += 1
+        try:
+            reader, writer = await connect(self._addresses[number % len(self._addresses)])
+        except (ConnectionError, TimeoutError):
+            tally.by_status["refused"] += 1
+            return
+        if not said.does_read:
+            writer.transport.pause_reading()  # type: ignore[attr-defined]  # it is one of sockets
+        writer.write(said.first)
+        while (left_s := end_s - loop.time()) > 0 and not _has_ended(reader, writer):
+            await asyncio.sleep(min(STEP_S, left_s))
+            if said.step and not writer.transport.get_write_buffer_size():
+                writer.write(said.step)
+        tally.by_status["hung up" if _has_ended(reader, writer) else kind] += 1
+        writer.close()
+
+    async def _ask_beside(self, address: str, end_s: float, tally: Tally) -> None:
+        while asyncio.get_running_loop().time() < end_s:
+            try:
+                async with asyncio.timeout(BESIDE_S_MAX):
+                    reader, writer = await connect(address)
+                    writer.write(said_by(SAID_HELLO, 1).first)
+                    await reader.readexactly(_SIZE.size)
+                    writer.close()
+                tally.calls += 1
+            except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+                tally.find(f"{address} answers nobody beside strangers: {error!r}")
+            await asyncio.sleep(STEP_S)
 
     # One connection
 
@@ -180,3 +224,8 @@ class KafkaStrangers:
             tally.by_status["broken"] += 1
         finally:
             writer.close()
+
+
+def _has_ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    """Tell if the broker has hung up, as far as one that may not read can know."""
+    return reader.at_eof() or writer.transport.is_closing()

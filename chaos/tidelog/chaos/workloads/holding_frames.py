@@ -13,13 +13,14 @@ from typing import NamedTuple
 from tidelog.chaos.workloads.kafka_frames import METADATA, REQUEST_BYTES_MAX, frame, head
 from tidelog.kafka.apis import API_VERSIONS
 from tidelog.kafka.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from tidelog.kafka.messages.metadata_request import MetadataRequest
+from tidelog.kafka.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
 HALF_OPEN, SAID_HELLO, SLOW, UNREAD, PARKED = "half_open", "said_hello", "slow", "unread", "parked"
 KINDS = (HALF_OPEN, SAID_HELLO, SLOW, UNREAD, PARKED)
 STEP_BYTES, STEP_S = 7_000, 1.0
 """Of a slow frame: more than a stopped one's least in ten seconds, and 40 minutes for all of it."""
-UNREAD_REQUESTS = 32
+UNREAD_REQUESTS, NAMES, NAME_CHARACTERS = 4, 500, 240
+"""Requests of a step of unread answers, 120 KB each: of topics that nobody has made."""
 PROTOCOLS, PROTOCOL_BYTES = 32, 4 << 10
 """Of a join: 128 KiB, of which a group's record has one part in 32."""
 _METADATA_VERSION, _JOIN_VERSION = 8, 3
@@ -44,12 +45,15 @@ def said_by(kind: str, number: int) -> Said:
         begun = head(METADATA, _METADATA_VERSION, number) + bytes(STEP_BYTES)
         return Said(REQUEST_BYTES_MAX.to_bytes(4, "big") + begun, bytes(STEP_BYTES))
     if kind == UNREAD:
-        return Said(_metadata(number) * UNREAD_REQUESTS, does_read=False)
+        asked = _metadata(number) * UNREAD_REQUESTS
+        return Said(asked, asked, does_read=False)
     return Said(_join(number))
 
 
 def _metadata(number: int) -> bytes:
-    request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+    names = (f"{one}".rjust(NAME_CHARACTERS, "n") for one in range(NAMES))
+    topics = [MetadataRequestTopic(name=name) for name in names]
+    request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
     body = b"".join(map(bytes, request.encode(_METADATA_VERSION)))
     return frame(head(METADATA, _METADATA_VERSION, number) + body)
 
