@@ -54,7 +54,7 @@ def test_no_wide_request_of_kafkas_protocol_takes_a_long_step(part: int) -> None
     async def story(world: WideWorld) -> None:
         for row in world.rows[part::PARTS]:
             before = set(world.longest)
-            await world.ask_by_kafka(row, ELEMENTS)
+            await world.ask_by_kafka(row, min(ELEMENTS, row.elements_max))
             asked = [one for one in world.longest if one not in before]
             found.extend(too_long(world, asked, row.elements_max))
 

@@ -15,6 +15,8 @@ from contextvars import ContextVar
 from itertools import islice
 from typing import TypeVar
 
+from tidelog.core.element_room import ElementRoom
+
 T = TypeVar("T")
 
 PER_TURN = 64
@@ -27,6 +29,8 @@ class SharedTurns:
     """Turns of all requests of a node's clients. Bounded by the requests that are at work."""
 
     def __init__(self) -> None:
+        self.room = ElementRoom()
+        """Room for the elements of all these requests."""
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         """Requests that wait, by address; the next address first."""
         self._is_giving = False

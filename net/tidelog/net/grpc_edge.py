@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from typing import Any
 
 import grpc
@@ -37,7 +37,7 @@ from tidelog.net.grpc_log import is_caller_gone
 from tidelog.net.handlers import Serve
 from tidelog.net.internal_calls import check_method, check_request
 from tidelog.net.listeners import Listener
-from tidelog.net.request_elements import ELEMENTS_MAX, SMALL_BYTES, look_for_too_many
+from tidelog.net.request_elements import ELEMENTS_MAX, SMALL_BYTES, count_elements
 from tidelog.net.unfinished_requests import UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadResponse
 
@@ -49,6 +49,9 @@ COUNTED_BYTES_MIN = 4 << 10
 
 BETWEEN_NODES = ("Controller", "RaftPeer")
 """Services whose callers are nodes, as internal listeners alone know them."""
+
+WIDE_ELEMENTS_MIN = 1_024
+"""Elements from which on a request needs room for them."""
 
 log = get_logger(__name__)
 
@@ -109,27 +112,32 @@ class Edge:
                 method.input_type,
                 # Those bytes have their bound where they are appended.
                 has_room=is_between_nodes or method.name == "Produce",
+                is_between_nodes=is_between_nodes,
             ),
             request_deserializer=None,  # read by the behaviour, in turns
             response_serializer=_serialize,
         )
 
     def _behaviour(
-        self, answer: Answer, kind: Descriptor, *, has_room: bool
+        self, answer: Answer, kind: Descriptor, *, has_room: bool, is_between_nodes: bool
     ) -> Callable[[Any, Context], Any]:
         """Build what gRPC calls; `has_room`: requests at work need no room of the budget."""
 
         async def behaviour(request: Any, context: Context) -> Any:
             peer = context.peer()
-            work_for(Caller(self._turns, peer.rpartition(":")[0]))
+            address = peer.rpartition(":")[0]
+            work_for(Caller(self._turns, address))
             try:
-                if not hasattr(request, "__aiter__"):
-                    asked = await self._receive(request, kind, peer)
+                if hasattr(request, "__aiter__"):
+                    return await answer(self._readable(request, kind, peer), context)
+                elements = await self._count_elements(request, kind, peer)
+                is_narrow = elements < WIDE_ELEMENTS_MIN or is_between_nodes
+                async with nullcontext() if is_narrow else self._turns.room.hold(address, elements):
+                    asked = self._parse(request, kind)
                     if has_room or len(request) < COUNTED_BYTES_MIN:
                         return await answer(asked, context)
                     with self._at_work(asked, len(request), peer):
                         return await answer(asked, context)
-                return await answer(self._readable(request, kind, peer), context)
             except TidelogError as error:
                 await context.abort(_status(error), error.message)
             except NotImplementedError:
@@ -215,13 +223,23 @@ class Edge:
 
         return release
 
-    async def _receive(self, data: bytes, kind: Descriptor, peer: str) -> Any:
-        """Count a received request, read it and return it. Raises `InvalidRequestError`."""
+    async def _count_elements(self, data: bytes, kind: Descriptor, peer: str) -> int:
+        """Count a received request, and its elements unless it is small.
+
+        Raises `InvalidRequestError` where they are too many.
+        """
         self._unfinished.note_finished(peer, len(data))
-        if len(data) > SMALL_BYTES and await _has_too_many(data, kind):
+        if len(data) <= SMALL_BYTES:
+            return 0
+        elements = await _count_elements(data, kind)
+        if elements > ELEMENTS_MAX:
             raise _TooManyError(
                 f"the request has more than {ELEMENTS_MAX} elements: split it into several",
             )
+        return elements
+
+    def _parse(self, data: bytes, kind: Descriptor) -> Any:
+        """Read a request. Raises `InvalidRequestError`."""
         try:
             request = message_factory.GetMessageClass(kind).FromString(data)
         except DecodeError as error:
@@ -233,7 +251,8 @@ class Edge:
         self, requests: AsyncIterator[bytes], kind: Descriptor, peer: str
     ) -> AsyncIterator[Any]:
         async for data in requests:
-            yield await self._receive(data, kind, peer)
+            await self._count_elements(data, kind, peer)
+            yield self._parse(data, kind)
 
     def _call_of(self, context: Context) -> Call:
         left_s: float | None = context.time_remaining()  # the stubs know no None
@@ -246,13 +265,13 @@ class Edge:
         )
 
 
-async def _has_too_many(data: bytes, kind: Descriptor) -> bool:
-    looking = look_for_too_many(data, kind)
+async def _count_elements(data: bytes, kind: Descriptor) -> int:
+    looking = count_elements(data, kind)
     while True:
         try:
             next(looking)
         except StopIteration as end:
-            return bool(end.value)
+            return int(end.value)
         await turn()
 
 

@@ -26,18 +26,21 @@ def has_too_many(data: bytes, kind: Descriptor, limit: int = ELEMENTS_MAX) -> bo
 
     Stops at malformed bytes, which the parser will report.
     """
-    looking = look_for_too_many(data, kind, limit)
+    looking = count_elements(data, kind, limit)
     while True:
         try:
             next(looking)
         except StopIteration as end:
-            return bool(end.value)
+            return int(end.value) > limit
 
 
-def look_for_too_many(
+def count_elements(
     data: bytes, kind: Descriptor, limit: int = ELEMENTS_MAX
-) -> Generator[None, None, bool]:
-    """Find out the same, with a pause after every `FIELDS_PER_TURN` fields."""
+) -> Generator[None, None, int]:
+    """Count the list elements, with a pause after every `FIELDS_PER_TURN` fields.
+
+    Stops at the first above `limit`. Malformed bytes have none.
+    """
     left = limit
     inside = [(len(data), kind)]
     position = fields = 0
@@ -70,8 +73,8 @@ def look_for_too_many(
             else:
                 position = end  # a group, which our messages never use
     except IndexError:
-        return False
-    return left < 0
+        return 0
+    return limit - left
 
 
 def _packed(field: FieldDescriptor, length: int) -> int:

@@ -60,16 +60,27 @@ class Message(msgspec.Struct, gc=False):
 
         Raises `TooManyElementsError` before it has read more than `elements_max` elements.
         """
+        message, end, _ = cls._read(data, version, elements_max)
+        return message, end
+
+    @classmethod
+    def decode_counted(cls, data: Buffer, version: int, *, elements_max: int) -> tuple[Self, int]:
+        """The same, with the number of elements in all lists instead of the end."""
+        message, _, elements = cls._read(data, version, elements_max)
+        return message, elements
+
+    @classmethod
+    def _read(cls, data: Buffer, version: int, elements_max: int) -> tuple[Self, int, int]:
         read = cls._READERS.get(version)
         if read is None:
             raise cls._unsupported(version)
-        whole = cls._readable(data)
+        whole, room = cls._readable(data), [elements_max]
         try:
-            messages, end = read(whole, 0, len(whole), [elements_max], 1)
+            messages, end = read(whole, 0, len(whole), room, 1)
         except KafkaMessageError as error:
             raise error.of(cls.__name__, version) from None
         message: Self = messages[0]
-        return message, end
+        return message, end, elements_max - room[0]
 
     def encode(self, version: int) -> list[Buffer]:
         """Write the message. Raises Unencodable… or UnsupportedVersionError."""

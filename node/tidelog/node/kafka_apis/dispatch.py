@@ -6,7 +6,6 @@ A request with more elements than its API takes is answered INVALID_REQUEST.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,12 +18,11 @@ from tidelog.core.turns import PER_TURN, Caller, SharedTurns, answer_turn, liste
 from tidelog.kafka.apis import API_VERSIONS, APIS, request_class, response_class
 from tidelog.kafka.errors import MalformedMessageError, TooManyElementsError
 from tidelog.kafka.message import Message
-from tidelog.net.answer_budget import Answer, AnswerBudget
-from tidelog.net.byte_pool import address_of
+from tidelog.net.answer_budget import AnswerBudget
 from tidelog.net.byte_streams import Buffer
 from tidelog.net.call import Call
 from tidelog.net.unread_responses import UnreadLimits
-from tidelog.node.kafka_apis.answer_sizes import TIMES_OF_REQUEST, made_bytes
+from tidelog.node.kafka_apis.answer_sizes import TIMES_OF_REQUEST
 from tidelog.node.kafka_apis.api_versions import unsupported_version
 from tidelog.node.kafka_apis.response_errors import error_codes
 from tidelog.node.kafka_apis.served import ApiCall, ServedApi
@@ -117,7 +115,7 @@ class _Dispatch:
         row, version = self._served[header.api_key], header.api_version
         if not row.serves(version):
             return unsupported_version(self._served.values()).encode(0)
-        work_for(Caller(self._turns, call.connection.rpartition(":")[0]))
+        work_for(Caller(self._turns, _address(call)))
         message = _decode_narrow(request)
         if not row.is_pipelined:
             return await self._answer(row, request, message, call)
@@ -134,44 +132,32 @@ class _Dispatch:
     async def _answer(
         self, row: ServedApi, request: Request, message: Message | None, call: Call
     ) -> Sequence[Buffer] | None:
-        """Have a request handled; a wide one, which is no message yet, is read first."""
-        version = request.header.api_version
-        if message is None:
+        """Have a request handled; a wide one, which is no message yet, is read when it has room."""
+        if message is not None:
+            return await self._handle(row, request, message, call)
+        address = _address(call)
+        async with self._turns.room.hold(address, row.elements_max) as held:
             await turn()
             try:
-                message = _decode(request, row.elements_max)
+                message, elements = _decode(request, row.elements_max)
             except TooManyElementsError as error:
-                return self._refuse(row, version, error)
+                return self._refuse(row, request.header.api_version, error)
+            held.shrink(elements)
+            return await self._handle(row, request, message, call)
+
+    async def _handle(
+        self, row: ServedApi, request: Request, message: Message, call: Call
+    ) -> Sequence[Buffer] | None:
         if row.is_abandoned:
-            response = await row.handler(message, ApiCall(call, version))
-            if response is None:
-                return None
-            answer = await self._room(call, made_bytes(row.key, response))
-        else:
-            size_bytes = self._answers.size_of(row.key, message, request.size)
-            answer = await self._room(call, size_bytes, in_order=row.is_pipelined)
-            response = await row.handler(message, ApiCall(call, version))
-            if response is None:
-                return None
+            request.release()
+        version = request.header.api_version
+        response = await row.handler(message, ApiCall(call, version))
+        if response is None:
+            return None
         await answer_turn()
         self._note_errors(row.key, await listed(error_codes(response)))
         await answer_turn()
-        buffers = response.encode(version)
-        if row.key != FETCH:
-            answer.settle(sum(map(len, buffers)))
-        return buffers
-
-    async def _room(self, call: Call, size_bytes: int, *, in_order: bool = False) -> Answer:
-        """Wait for the room of an answer; it is released when the answer was sent."""
-        answer = self._answers.budget.begin(
-            address_of(call.connection), size_bytes, is_small=in_order
-        )
-        call.when_taken(answer.release)
-        room = asyncio.Event()
-        if not answer.ask(room.set):
-            await room.wait()
-            answer.go_on()
-        return answer
+        return response.encode(version)
 
     def _refuse(
         self, row: ServedApi, version: int, error: TooManyElementsError
@@ -187,23 +173,27 @@ class _Dispatch:
         raise ConnectionClosedError(str(error)) from error
 
 
+def _address(call: Call) -> str:
+    return call.connection.rpartition(":")[0]
+
+
 def _decode_narrow(request: Request) -> Message | None:
     """Read the message; None if it is a wide one."""
     try:
-        return _decode(request, NARROW_ELEMENTS_MAX)
+        return _decode(request, NARROW_ELEMENTS_MAX)[0]
     except TooManyElementsError:
         return None
 
 
-def _decode(request: Request, elements_max: int) -> Message:
-    """Read the message; bytes behind it are passed over, as some clients send such.
+def _decode(request: Request, elements_max: int) -> tuple[Message, int]:
+    """Read the message, and count its elements; bytes behind it are passed over, as some send such.
 
     Raises `TooManyElementsError`.
     """
     header = request.header
     kind = request_class(header.api_key)
     try:
-        return kind.decode_prefix(request.body, header.api_version, elements_max=elements_max)[0]
+        return kind.decode_counted(request.body, header.api_version, elements_max=elements_max)
     except TooManyElementsError:
         raise
     except MalformedMessageError as error:

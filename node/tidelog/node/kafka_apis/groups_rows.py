@@ -14,6 +14,8 @@ CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE = 68, 69
 DESCRIBE_GROUPS, LIST_GROUPS, DELETE_GROUPS = 15, 16, 42
 JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, OFFSET_DELETE = 11, 12, 13, 14, 47
 
+JOIN_PROTOCOLS_MAX = 1_000
+"""Protocols of a JoinGroup, of which a coordinator takes a few."""
 LEAVING_MEMBERS_MAX = 10_000
 """Members of a LeaveGroup, which is decided in one step: groups have fewer (`group.max.size`)."""
 DESCRIBED_GROUPS_MAX = 20_000
@@ -41,7 +43,13 @@ def group_rows(
         ServedApi(OFFSET_COMMIT, 10, commit),
         ServedApi(OFFSET_FETCH, 10, fetched),
         ServedApi(FIND_COORDINATOR, 6, find),
-        ServedApi(JOIN_GROUP, 9, of_classic("JoinGroupHandler"), is_abandoned=True),
+        ServedApi(
+            JOIN_GROUP,
+            9,
+            of_classic("JoinGroupHandler"),
+            is_abandoned=True,
+            elements_max=JOIN_PROTOCOLS_MAX,
+        ),
         ServedApi(HEARTBEAT, 4, of_classic("HeartbeatHandler")),
         ServedApi(
             LEAVE_GROUP, 5, of_classic("LeaveGroupHandler"), elements_max=LEAVING_MEMBERS_MAX
