@@ -13,7 +13,7 @@ from tidelog.broker.partition.fetch import Fetch, FetchPosition, FetchResult
 from tidelog.broker.partition.produce import CurrentLeader
 from tidelog.broker.replica.events import EpochEnd
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.log.segment import ReadResult
+from tidelog.log.segment_walk import ReadResult
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.handlers.broker import BrokerHandler

@@ -22,7 +22,7 @@ from tidelog.client import Consumer, Producer
 from tidelog.core.errors import TidelogError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.segment import ReadResult
+from tidelog.log.segment_walk import ReadResult
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster import invariants as shell
 from tidelog.simulation.cluster.cluster import Machine, SimCluster

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from tidelog.core.memory_reads import Loaded
+from tidelog.core.memory_reads import Loaded, MemoryMode
 
 
 class Clock(Protocol):
@@ -109,6 +109,9 @@ class Disk(Protocol):
     Slow operations run on threads: syncs, reads and removals on separate ones, so that no kind
     waits behind another.
     """
+
+    mode: MemoryMode
+    """Whether reads may wait now: see `from_memory`."""
 
     def with_own_threads(self) -> Disk:
         """Create a disk of the same files with separate threads: its syncs wait for no others.

@@ -159,6 +159,11 @@ class MemoryMode:
         self.loaded: Loaded | None = None
         """None: reads may wait. Else they may not, and find these bytes besides those in memory."""
 
+    @property
+    def may_wait(self) -> bool:
+        """True where reads may wait for the device."""
+        return self.loaded is None
+
     def using(self, loaded: Loaded | None) -> AbstractContextManager[None]:
         """Context manager that sets the mode; see `Disk.from_memory`."""
         may_wait = loaded is None or loaded.may_wait

@@ -4,7 +4,9 @@ Begin with `partition_log`: the contract of a log, and its only public interface
 
     segment_list, segment     files of whole batches: order, roll, removal
     log_writer, log_ends      writing at the end; moving either end
+    segment_walk              walks over the batches of its file
     index, entry_file         the sparse offset and time indexes of a segment
+    reindexing                their rebuild, in slices
     aborted_index             its index of aborted transactions
     validation, record_check  a leader's checks of produced batches before an append
     epochs, producers         leader epochs (KIP-101, KIP-279); idempotent producers (KIP-98)

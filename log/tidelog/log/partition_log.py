@@ -35,7 +35,8 @@ from tidelog.log.opening import LogParts, open_parts
 from tidelog.log.producers import EXPIRATION_MS, ProducerStates
 from tidelog.log.recovery import Damage
 from tidelog.log.retention import RetentionResult
-from tidelog.log.segment import ReadResult, Segment
+from tidelog.log.segment import Segment
+from tidelog.log.segment_walk import ReadResult
 from tidelog.log.time_lookup import Span, TimestampedOffset
 from tidelog.log.validation import (
     LOG_APPEND_TIME,
@@ -77,8 +78,7 @@ class PartitionLog:
         self.folder = parts.folder
         self.from_memory = disk.from_memory
         """Context manager that lets no read wait for the disk: see `tidelog.core.memory_reads`."""
-        self._disk = disk
-        self._clock = clock
+        self._disk, self._clock = disk, clock
         self._segments = parts.segments
         self._epochs = parts.epochs
         self._snapshots = parts.snapshots

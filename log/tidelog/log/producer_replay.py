@@ -19,7 +19,8 @@ from tidelog.core.errors import (
 from tidelog.core.memory_reads import reading
 from tidelog.log.epochs import NO_END
 from tidelog.log.producers import ProducerStates
-from tidelog.log.segment import Place, Segment
+from tidelog.log.segment import Segment
+from tidelog.log.segment_walk import Place
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.transactions import CompletedTransaction, Transactions
 from tidelog.records.batch import CONTROL_FLAG, BatchHeader

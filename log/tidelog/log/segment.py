@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from tidelog.core.env import Disk
-from tidelog.core.errors import CorruptMessageError, DamagedLogError, StorageError, invariant
+from tidelog.core.errors import DamagedLogError, StorageError, invariant
+from tidelog.log import segment_walk
 from tidelog.log.aborted_index import AbortedIndex
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import NO_END
@@ -27,30 +27,14 @@ from tidelog.log.file_names import (
     file_name,
 )
 from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
-from tidelog.records.batch import HEADER_BYTES, BatchHeader, Buffer, parse_header, walk
+from tidelog.log.reindexing import NotIndexedError, Reindexing
+from tidelog.log.segment_walk import Place, ReadResult, RunAt, damage_of, header_at
+from tidelog.records.batch import BatchHeader, Buffer, parse_header
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 NO_TIMESTAMP = -1
 HEADERS_PER_SLICE = 1024
 """Headers walked before yielding to other tasks."""
-_WINDOW_BYTES = 4096
-"""Bytes per read while walking headers."""
-
-RunAt = Callable[[int], tuple[int, int]]  # see `batch.walk`
-
-
-class ReadResult(NamedTuple):
-    """Whole batches; `next_offset` follows the last one, or is the requested offset if none."""
-
-    records: bytes
-    next_offset: int
-
-
-class Place(NamedTuple):
-    """Position and base offset of a batch."""
-
-    position: int
-    base_offset: int
 
 
 class Segment:
@@ -77,13 +61,14 @@ class Segment:
         """True: the indexes may not be on stable storage, and get no more entries by appends."""
         self._disk = disk
         self._directory = directory
-        self._run_at = run_at
+        self.run_at = run_at
         self._index_interval_bytes = config.index_interval_bytes
         self._indexed_position = 0
         self._newest: TimeEntry | None = None
         self._last: tuple[Place, int, int] | None = None
         """Last batch added by `extend`, with the size and end offset after it."""
         self._first_timestamp: int | None = None
+        self._reindexing: Reindexing | None = None
         self.file = disk.open(self._path(LOG, suffix), create=True)
         self._offsets = OffsetIndex(
             disk,
@@ -161,7 +146,8 @@ class Segment:
         newest, last_offset = self._newest or self.newest, header.last_offset
         if header.max_timestamp > newest.timestamp and header.records_count:
             newest = self._newest = TimeEntry(header.max_timestamp, last_offset)
-        if self.size - self._indexed_position > self._index_interval_bytes:
+        is_due = self.size - self._indexed_position > self._index_interval_bytes
+        if is_due and self._reindexing is None:
             self._offsets.append(IndexEntry(last_offset, self.size))
             self._times.append(newest)
             self._indexed_position = self.size
@@ -177,12 +163,14 @@ class Segment:
         self.aborted.truncate_to(place.base_offset)
         self.next_offset, self.size = place.base_offset, place.position
         self._newest = None
+        if self._reindexing is not None and self._reindexing.position > self.size:
+            self._begin_reindexing()
         self._indexed_position = self._last_indexed_position()
         self.file.truncate(self.size)
 
     def seal(self) -> None:
         """Seal the segment: complete the time index, truncate both indexes to their entries."""
-        if self.size:
+        if self.size and self._reindexing is None:
             self._times.append(self.newest)
         self._offsets.file.seal()
         self._times.file.seal()
@@ -245,7 +233,7 @@ class Segment:
         if count == HEADERS_PER_SLICE:
             return False
         if self.size != file_bytes:
-            raise self._damage(f"it ends {file_bytes - self.size} bytes into a batch")
+            raise damage_of(self, f"it ends {file_bytes - self.size} bytes into a batch")
         return True
 
     def reset(self) -> None:
@@ -254,7 +242,7 @@ class Segment:
         self._times.file.clear()
         self.size, self.next_offset, self._indexed_position = 0, self.base_offset, 0
         self._newest = TimeEntry(NO_TIMESTAMP, self.base_offset)
-        self._first_timestamp = None
+        self._first_timestamp = self._reindexing = None
         self.has_unsynced_indexes = True
 
     # Reading
@@ -265,7 +253,7 @@ class Segment:
         At most `max_bytes`, but always the whole first batch.
         """
         start = self.place_of(offset)
-        data, end = self._good(start, max_bytes=max_bytes, upper_bound=upper_bound)
+        data, end = segment_walk.good(self, start, max_bytes=max_bytes, upper_bound=upper_bound)
         if end == start:
             return ReadResult(b"", offset)
         length = end.position - start.position
@@ -273,13 +261,15 @@ class Segment:
 
     def check(self, start: Place, *, max_bytes: int) -> Place:
         """Verify the batches of the next `max_bytes`, at least one; return where they end."""
-        return self._good(start, max_bytes=max_bytes, upper_bound=self.next_offset)[1]
+        return segment_walk.good(self, start, max_bytes=max_bytes, upper_bound=self.next_offset)[1]
 
     def batches(self, position: int = 0, *, max_bytes: int) -> list[tuple[BatchHeader, memoryview]]:
         """Read the valid batches of the next `max_bytes`, at least one, from a batch on."""
-        header = self._header_at(position)
+        header = header_at(self, position)
         start = Place(position, header.base_offset if header and position else self.base_offset)
-        data, end = self._good(start, max_bytes=max_bytes, upper_bound=self.next_offset)
+        data, end = segment_walk.good(
+            self, start, max_bytes=max_bytes, upper_bound=self.next_offset
+        )
         view, at, found = memoryview(data), 0, []
         while at < end.position - position:
             header = parse_header(view, at)
@@ -362,7 +352,7 @@ class Segment:
     def _age_at(self, timestamp: int) -> int:
         """Time since the timestamp of the first batch; 0 where that has none."""
         if self._first_timestamp is None:
-            header = self._header_at(0)
+            header = header_at(self, 0)
             self._first_timestamp = header.max_timestamp if header else NO_TIMESTAMP
         return timestamp - self._first_timestamp if self._first_timestamp >= 0 else 0
 
@@ -378,14 +368,15 @@ class Segment:
 
     def _time_place(self, look_up: Callable[[], TimeEntry | None]) -> Place:
         """Position of the batch that a time index entry names: no earlier batch is newer."""
+        self._require_indexes()
         entry = look_up()
         if entry is None:
             return Place(0, self.base_offset)
         place = self.place_of(entry.offset)
-        header = self._header_at(place.position)
+        header = header_at(self, place.position)
         if header is not None and (header.max_timestamp, header.last_offset) == entry:
             return place
-        self.reindex()
+        self._begin_reindexing()
         return self._time_place(look_up)
 
     def _last_indexed_position(self) -> int:
@@ -397,102 +388,72 @@ class Segment:
 
         When the entry contradicts the log, the indexes are rebuilt first.
         """
+        self._require_indexes()
         entry = look_up()
         if entry is None:
             return Place(0, self.base_offset)
-        header = self._header_at(entry.position)
+        header = header_at(self, entry.position)
         if header is not None and header.last_offset == entry.offset:
             behind = Place(entry.position + header.size_in_bytes, header.next_offset)
             is_whole = behind.position <= self.size
             return behind if is_whole else Place(entry.position, header.base_offset)
-        self.reindex()
+        self._begin_reindexing()
         return self._behind(look_up)
-
-    def _header_at(self, position: int) -> BatchHeader | None:
-        """Read the header at `position`; None when there is no valid one."""
-        try:
-            return parse_header(self.file.read_at(position, HEADER_BYTES))
-        except CorruptMessageError:
-            return None
 
     def reindex(self) -> None:
         """Rebuild both indexes from the headers; waits for the disk where it must."""
-        size = self.size
-        self.reset()
-        with self._disk.from_memory(None):  # once begun, it must complete
-            for _, header in self._headers(Place(0, self.base_offset), size):
-                self.extend(header)
-        if self.size != size:
-            raise self._damage(f"it ends {size - self.size} bytes into a batch")
+        self._begin_reindexing()
+        self._require_indexes()
+
+    def _begin_reindexing(self) -> None:
+        empty = TimeEntry(NO_TIMESTAMP, self.base_offset)
+        self._reindexing = Reindexing(self._offsets, self._times, newest=empty)
+        self.has_unsynced_indexes = True
+
+    def _require_indexes(self) -> None:
+        """Complete a rebuild, or have who may not wait for the disk wait for it: see `reading`."""
+        if self._reindexing is None:
+            return
+        if (error := self._reindexing.error) is not None:
+            self._reindexing.error = None
+            raise error
+        if not self._disk.mode.may_wait:
+            raise NotIndexedError(self, self._disk)
+        while not self.reindex_more():
+            pass
+
+    def note_reindex_error(self, error: StorageError) -> None:
+        """See `Reindexed`."""
+        if self._reindexing is not None:
+            self._reindexing.error = error
+
+    def reindex_more(self) -> bool:
+        """See `Reindexed`."""
+        done = self._reindexing
+        if done is None:
+            return True
+        headers = self._headers(Place(done.position, done.next_offset), self.size)
+        count = 0
+        try:
+            for _, header in islice(headers, HEADERS_PER_SLICE):
+                done.note(header, interval_bytes=self._index_interval_bytes)
+                count += 1
+            if count == HEADERS_PER_SLICE:
+                return False
+            if done.position != self.size:
+                raise damage_of(self, f"it ends {self.size - done.position} bytes into a batch")
+        except DamagedLogError:
+            self._end_reindexing(done)  # what lies before the damage can be looked up, and cut
+            raise
+        self._end_reindexing(done)
+        self._newest = done.newest
+        return True
+
+    def _end_reindexing(self, done: Reindexing) -> None:
+        self._indexed_position = done.indexed_position
+        self._reindexing, self.has_unsynced_indexes = None, True
 
     def _headers(
         self, start: Place, end: int, *, below: int = NO_END
     ) -> Iterator[tuple[int, BatchHeader]]:
-        """Iterate over the batches wholly between `start` and `end` that begin below `below`.
-
-        Raises `DamagedLogError` at the first one that does not continue the previous one.
-        """
-        before: tuple[int, int] = start
-        position, next_offset = start
-        window, window_at = b"", position
-        while position + HEADER_BYTES <= end and next_offset < below:
-            at = position - window_at
-            if at + HEADER_BYTES > len(window):
-                window, window_at, at = self.file.read_at(position, _WINDOW_BYTES), position, 0
-            try:
-                header = parse_header(window, at)
-            except CorruptMessageError as error:
-                raise self._misfit(before, error.message, next_offset) from error
-            if header.base_offset != next_offset:
-                reason = f"base offset {header.base_offset} is out of place"
-                raise self._misfit(before, reason, next_offset)
-            if position + header.size_in_bytes > end:
-                return
-            yield position, header
-            before = (position, next_offset)
-            position += header.size_in_bytes
-            next_offset = header.next_offset
-
-    def _misfit(self, before: tuple[int, int], reason: str, offset: int) -> DamagedLogError:
-        """Build the error at `offset`, or raise for the previous batch, if that is damaged."""
-        self._good(Place(*before), max_bytes=1, upper_bound=NO_END)
-        return self._damage(reason, offset)
-
-    def _good(self, start: Place, *, max_bytes: int, upper_bound: int) -> tuple[bytes, Place]:
-        """Read bytes from `start` on; return them and the end of the valid batches in them.
-
-        Raises `DamagedLogError` when a batch in the segment's range is invalid.
-        """
-        data = self._chunk(start, max_bytes)
-        found = walk(
-            data,
-            next_offset=start.base_offset,
-            upper_bound=upper_bound,
-            end_offset=self.next_offset,
-            run_at=self._run_at,
-        )
-        if found.fault is not None:
-            raise self._damage(found.fault, found.next_offset)
-        return data, Place(start.position + found.position, found.next_offset)
-
-    def _chunk(self, start: Place, max_bytes: int) -> bytes:
-        """Read at most `max_bytes` from a batch's start on, but at least that whole batch."""
-        left = self.size - start.position
-        if not left:
-            return b""
-        data = self.file.read_at(start.position, min(max(max_bytes, HEADER_BYTES), left))
-        try:
-            needed = parse_header(data).size_in_bytes
-        except CorruptMessageError as error:
-            raise self._damage(error.message, start.base_offset) from error
-        if len(data) < needed <= left:
-            data = self.file.read_at(start.position, needed)
-        if needed > len(data):
-            raise self._damage(f"a batch of {needed} bytes is incomplete", start.base_offset)
-        return data
-
-    def _damage(self, reason: str, offset: int | None = None) -> DamagedLogError:
-        bad = self.next_offset if offset is None else offset
-        return DamagedLogError(
-            f"{self.file.path} is damaged from offset {bad} on: {reason}", first_bad_offset=bad
-        )
+        return segment_walk.headers(self, start, end, below=below)

@@ -15,7 +15,8 @@ from tidelog.core.errors import invariant
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import SEGMENT_KINDS, SWAP, file_name, offsets_in
 from tidelog.log.retention import SegmentFacts
-from tidelog.log.segment import Place, RunAt, Segment
+from tidelog.log.segment import Segment
+from tidelog.log.segment_walk import Place, RunAt
 from tidelog.log.transactions import CompletedTransaction
 
 

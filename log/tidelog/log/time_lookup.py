@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tidelog.log.segment import Place, Segment
+from tidelog.log.segment import Segment
+from tidelog.log.segment_walk import Place
 from tidelog.records.batch import BatchHeader
 from tidelog.records.records import Record, iter_records
 

@@ -33,7 +33,7 @@ from tidelog.broker.replica.leader import ACKS_ALL
 from tidelog.core.errors import InvalidRequestError, LeaderNotAvailableError, error_for
 from tidelog.core.memory_reads import Loaded
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
-from tidelog.log.segment import ReadResult
+from tidelog.log.segment_walk import ReadResult
 from tidelog.log.validation import UNSEEN, Seen
 from tidelog.records.batch import Buffer
 from tidelog.v1.data_pb2 import (
