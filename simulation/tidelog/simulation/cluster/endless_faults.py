@@ -30,6 +30,9 @@ USED_PROBABILITY = 0.5
 GAP_S = Span(0.5, 4.0)
 KILL_PROBABILITY = 0.3
 """Probability of a kill during one of these."""
+REFUSED_PROBABILITY = 0.2
+"""Probability that links refuse now and then, in each seed."""
+REFUSED_S = Span(0.2, 4.0)
 
 LATE_S = Span(0.05, 16.0)
 """Lateness of a message."""
@@ -78,10 +81,14 @@ class EndlessFaults:
             "slow_processor": self._slow_processor,
         }
         self._used = [name for name in self.kinds if random.random() < USED_PROBABILITY]
+        self._of_refusals = random.fork("refused links")
+        """Chance of its own, so that it shifts no draw of the others."""
         self._tasks: list[asyncio.Task[None]] = []
 
     async def strike_until(self, end_s: float) -> None:
         """Strike again and again, sometimes while others last; returns when the last is over."""
+        if self._of_refusals.random() < REFUSED_PROBABILITY:
+            self._tasks.append(asyncio.ensure_future(self._refuse_links_until(end_s)))
         if self._used:
             await strike_repeatedly(
                 self._random,
@@ -135,6 +142,28 @@ class EndlessFaults:
         for link in links:
             if network.lateness.get(link) is late:
                 del network.lateness[link]
+
+    async def _refuse_links_until(self, end_s: float) -> None:
+        """A live node refuses to be connected to: it is fenced by a dial, whatever its session.
+
+        What it sends arrives, or is lost; clients reach it all the while.
+        """
+        random, network = self._of_refusals, self._simulation.cluster.network
+        while not self._simulation.is_storm_over(end_s):
+            await asyncio.sleep(GAP_S.draw(random))
+            victim = chance.one_of(random, self._simulation.config.node_ids)
+            host, is_mute = self._actions.host(victim), random.random() < 0.5
+            others = [self._actions.host(one) for one in self._actions.others(victim)]
+            self._actions.count("refused_links", f"node {victim}, mute: {is_mute}")
+            for other in others:
+                network.refuse(other, host)
+                if is_mute:
+                    network.cut(host, other)
+            await asyncio.sleep(REFUSED_S.draw(random))
+            for other in others:
+                network.accept(other, host)
+                if is_mute:
+                    network.heal(host, other)
 
     # Disks
 
