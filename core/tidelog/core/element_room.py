@@ -88,7 +88,7 @@ class ElementRoom:
                 del self._waiting[address]
 
     def _has_room(self, address: str, elements: int) -> bool:
-        """True if it fits; whoever is alone may have more than there is."""
+        """True if it fits; an address that is alone may have more than there is."""
         is_within = self.elements + elements <= self._max or not self.elements
         own = self._by_address[address]
         return is_within and (own + elements <= self._max // 2 or not own)

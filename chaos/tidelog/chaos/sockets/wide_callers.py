@@ -28,8 +28,8 @@ ELEMENTS = 30_000
 """Elements of a request: nearly as many as a listener of Kafka's protocol takes."""
 GROUPS = 8_000
 """The same for requests about groups and their members."""
-ANSWERED_S_MAX = 45.0
-"""A wide request has one turn after others', and cores are shared."""
+ANSWERED_S_MAX = 180.0
+"""A wide request has hundreds of turns, each after others', and cores are shared."""
 GRACE_S = 30.0
 """Time of the process beside its work."""
 PIECE_BYTES = 64 << 10
