@@ -69,7 +69,7 @@ class LogEnds:
 
     async def restart_at(self, offset: int, config: LogConfig) -> None:
         """Drop everything and begin an empty log at `offset`."""
-        # Below the log's end at each moment: it may begin anew below where it began.
+        # Below the log's end at each moment: the new start may be below the old one.
         self._stable.high_watermark = min(self._stable.high_watermark, offset)
         with self._stable.failing():
             # All must be removed before the checkpoint says so: a start in between finds damage.

@@ -89,7 +89,7 @@ class LoadReader(Protocol):
 
 
 @runtime_checkable
-class TellsCodecs(Protocol):
+class CodecReader(Protocol):
     """A reader that knows of the batches in which records lie."""
 
     def codec_of(self, record: Record) -> str:

@@ -43,7 +43,7 @@ class TopicPlan:
     keeping: Keeping | None = None
     """Rules by which its records may go; None: all of them stay."""
     delete_retention_ms: int = 0
-    """Of a compacted topic: for how long tombstones stay."""
+    """Time for which a compacted topic keeps tombstones."""
 
     @property
     def is_compacted(self) -> bool:

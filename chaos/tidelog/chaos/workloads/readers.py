@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any, Protocol
 
-from tidelog.chaos.workloads.clients import LoadReader, TellsCodecs
+from tidelog.chaos.workloads.clients import CodecReader, LoadReader
 from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.chaos.workloads.record_parts import name_of, parts_of
 from tidelog.chaos.workloads.workload_port import WorkloadPort
@@ -121,7 +121,7 @@ class _Reader:
 
     def _codec_of(self, record: Record) -> str:
         reader = self._consumer
-        return reader.codec_of(record) if isinstance(reader, TellsCodecs) else ""
+        return reader.codec_of(record) if isinstance(reader, CodecReader) else ""
 
     async def find_place(self) -> None:
         """An offset is out of range: go to the nearest that is not, and write down that we did."""

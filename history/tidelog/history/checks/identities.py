@@ -83,8 +83,8 @@ def altered_records(evidence: Evidence) -> Iterator[Complaint]:
             first.setdefault((place.offset, what), place)
         for (offset, what), place in first.items():
             send = partition.writers[place.value]
-            told = f"{place.value!r} was read at {partition.name}/{offset} altered: {what}"
-            yield Complaint("altered-record", told, (send, place.call))
+            altered = f"{place.value!r} was read at {partition.name}/{offset} altered: {what}"
+            yield Complaint("altered-record", altered, (send, place.call))
 
 
 def old_incarnations_read(evidence: Evidence) -> Iterator[Complaint]:

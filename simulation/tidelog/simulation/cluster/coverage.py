@@ -24,6 +24,7 @@ COVERAGE = (
     "fenced_brokers",
     "controller_changes",
     "recreated_topics",
+    "deletions",
     "unknown_outcomes",
 )
 _OF_STATS = {

@@ -181,7 +181,7 @@ class ReplicaChecks:
     ) -> None:
         if isinstance(now.role, Leader) and now.role is before.role:
             self._report_all(shortened_leader(name, before.offsets, now.offsets))
-        # A log without records begins anew at the base of the leader's first batch, which may
+        # A log without records is started over at the base of the leader's first batch, which may
         # lie below the log start that it had.
         is_empty = now.high_watermark == now.end <= log.log_start_offset
         if self._book.page(hosted) is not None and not is_empty:

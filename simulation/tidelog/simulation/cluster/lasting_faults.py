@@ -53,7 +53,7 @@ class LastingFaults:
         return True
 
     def _cut(self) -> bool:
-        """One direction of a link between two nodes: neither can follow the other."""
+        """Cut a link between two nodes in one direction: neither can follow the other."""
         ends = shuffled(self._random, self._simulation.config.node_ids)[:2]
         if len(ends) < 2 or not all(self._can_do_without([one]) for one in ends):
             return False

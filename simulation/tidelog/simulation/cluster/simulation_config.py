@@ -165,7 +165,7 @@ def _draw_nodes(
 
 
 def _draw_any_size(random: SeededRandom) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """One to five brokers; one, three or five controllers, apart, or as many of them as there are.
+    """Draw one to five brokers, and one, three or five controllers, apart or on the same nodes.
 
     A controller that is no broker has the next free id.
     """

@@ -8,6 +8,7 @@ COVERAGE = (
     "duplicates_refused",
     "controller_changes",
     "recreated_topics",
+    "deletions",
     "unknown_outcomes",
     "reconnected",
     "pipelined_requests",

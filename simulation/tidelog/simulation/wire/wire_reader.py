@@ -149,7 +149,7 @@ class WireReader:
         return await self._take([one for one in fetched if one is not None])
 
     def codec_of(self, record: Record) -> str:
-        """See `TellsCodecs`."""
+        """See `CodecReader`."""
         return self._codecs[record.partition, record.offset]
 
     async def _begin_fetches(self, wait_ms: int) -> None:
