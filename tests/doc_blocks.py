@@ -91,7 +91,7 @@ UNDERSTOOD = {
     ("docs/chaos/README.md", '@scenario("F99", Needs(has_separate_controllers=Fa'): _SCENARIO,
     ("docs/chaos/acks.md", "tidelog chaos run acks"): _CHAOS,
     ("docs/chaos/controller-cut-off.md", "tidelog chaos run F22"): _CHAOS,
-    ("docs/chaos/hostile-clients.md", "tidelog chaos run F55 F56 F58 foreign-node forged-"): _CHAOS,
+    ("docs/chaos/hostile-clients.md", "tidelog chaos run F55 F56 F57 F58 F59 foreign-node"): _CHAOS,
     ("docs/chaos/leader-cut-from-controllers.md", "tidelog chaos run F05"): _CHAOS,
     ("docs/chaos/leader-cut-from-followers.md", "tidelog chaos run F04"): _CHAOS,
     ("docs/chaos/log-truncation.md", "tidelog chaos run F12"): _CHAOS,

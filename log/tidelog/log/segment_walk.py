@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Walked(Protocol):
-    """What a walk needs of a segment; see `Segment`."""
+    """Part of a segment that a walk needs; see `Segment`."""
 
     file: File
     next_offset: int

@@ -1,4 +1,4 @@
-"""What strangers say to a listener of Kafka's protocol to make a node hold something. Pure.
+"""Frames that strangers send to a listener of Kafka's protocol to make a node hold something. Pure.
 
 Each kind says honest bytes, and then sends too slowly, reads nothing, waits, or stays: see decision
 0077 for the rooms that they fill.
@@ -18,11 +18,11 @@ from tidelog.kafka.messages.metadata_request import MetadataRequest, MetadataReq
 HALF_OPEN, SAID_HELLO, SLOW, UNREAD, PARKED = "half_open", "said_hello", "slow", "unread", "parked"
 KINDS = (HALF_OPEN, SAID_HELLO, SLOW, UNREAD, PARKED)
 STEP_BYTES, STEP_S = 7_000, 1.0
-"""Of a slow frame: more than a stopped one's least in ten seconds, and 40 minutes for all of it."""
+"""Rate of a slow frame: above the least of a stopped one, and 40 minutes for all of it."""
 UNREAD_REQUESTS, NAMES, NAME_CHARACTERS = 4, 500, 240
 """Requests of a step of unread answers, 120 KB each: of topics that nobody has made."""
 PROTOCOLS, PROTOCOL_BYTES = 32, 4 << 10
-"""Of a join: 128 KiB, of which a group's record has one part in 32."""
+"""Size of a join: 128 KiB, of which a group's record has one part in 32."""
 _METADATA_VERSION, _JOIN_VERSION = 8, 3
 
 

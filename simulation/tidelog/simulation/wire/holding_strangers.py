@@ -70,7 +70,7 @@ class HoldingStrangers:
 
 
 class _Stranger:
-    """One connection; see `Receiver`."""
+    """A connection; see `Receiver`."""
 
     def __init__(self, said: Said) -> None:
         self.is_open = True
