@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Walked(Protocol):
-    """What a walk needs of a segment; see `Segment`."""
+    """Port of a segment that is walked; see `Segment`."""
 
     file: File
     next_offset: int

@@ -77,7 +77,7 @@ class MarkerSender:
         self._wanted = asyncio.Event()
         self._busy: set[Lane] = set()
         self._backoffs_s: dict[Lane, float] = {}
-        """Of lanes whose last request had no answer."""
+        """Backoffs of lanes whose last request had no answer."""
         self._has_task = False
 
     def __len__(self) -> int:
