@@ -111,7 +111,7 @@ class Disk(Protocol):
     """
 
     mode: MemoryMode
-    """True when reads may wait now: see `from_memory`."""
+    """Mode of reads: see `from_memory`."""
 
     def with_own_threads(self) -> Disk:
         """Create a disk of the same files with separate threads: its syncs wait for no others.

@@ -25,7 +25,7 @@ from tidelog.log.transactions import CompletedTransaction
 
 ABORTED_ENTRY = struct.Struct(">hqqqq")
 _FIRST_OFFSET = struct.Struct(">10xq16x")
-"""Size of an entry."""
+"""First offset of an entry."""
 _BLOCK = 128
 """Entries of a block."""
 _VERSION = 0

@@ -29,7 +29,7 @@ class Reindexing:
         self.newest = newest
         self.indexed_position = 0
         self.error: StorageError | None = None
-        """Error of the last slice, raised to a waiting caller."""
+        """Error of the last slice, raised to one of those who wait."""
 
     def note(self, header: BatchHeader, *, interval_bytes: int) -> None:
         """Index the next batch, as an append of it did."""

@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Walked(Protocol):
-    """Part of a segment that a walk needs; see `Segment`."""
+    """Port of a segment that is walked; see `Segment`."""
 
     file: File
     next_offset: int

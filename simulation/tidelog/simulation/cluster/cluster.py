@@ -39,7 +39,7 @@ STOP_POLL_S = 0.001
 STOP_S_MAX = 60.0
 CLOCK_OFFSET_S_MAX = 10_000.0
 WALL_SKEW_S_MAX = 1.0
-"""Error of the wall clock of a machine whose time is kept by the network."""
+"""Error that the wall clock of a machine whose time is kept by the network may have."""
 
 T = TypeVar("T")
 
