@@ -90,7 +90,6 @@ OWNERS = {
     "node/tidelog/node/handlers/group_stream.py": "its call takes the result",
     "node/tidelog/node/handlers/produce_stream.py": "its call takes the results",
     "node/tidelog/node/http.py": "it calls nothing of the node",
-    "node/tidelog/node/kafka_apis/admin_quorum.py": "awaited by all who ask",
     "node/tidelog/node/process.py": "the files of the log alone",
 }
 
