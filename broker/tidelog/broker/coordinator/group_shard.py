@@ -21,6 +21,7 @@ from typing import TypeVar, cast
 
 from tidelog.broker.coordinator.assignors.interface import Assignor
 from tidelog.broker.coordinator.classic_groups import ClassicGroups
+from tidelog.broker.coordinator.classic_joins import PROTOCOLS_MAX
 from tidelog.broker.coordinator.classic_live_group import LiveClassicGroup
 from tidelog.broker.coordinator.classic_member import held_bytes_of
 from tidelog.broker.coordinator.classic_messages import ClassicStep, JoinRequest, Ticket
@@ -229,6 +230,8 @@ class GroupShard:
 
     def _check_join(self, group_id: str, request: JoinRequest) -> None:
         """Refuse a newcomer, or a member that grows, for which there is no room."""
+        if len(request.protocols) > PROTOCOLS_MAX:
+            return  # it is refused for that
         member = self.classic.member(group_id, request)
         growth = held_bytes_of(request, request.protocols)
         if member is not None:

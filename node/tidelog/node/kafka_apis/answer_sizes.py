@@ -11,7 +11,7 @@ asks every API of the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
@@ -41,6 +41,12 @@ OFFSET_BYTES = 40
 """Bytes of a committed offset beside its text."""
 PRODUCERS_BYTES, PRODUCERS_BYTES_MAX = 240 << 10, 1 << 20
 """Bytes of the producers of a partition, and of all that a request names, unless there are more."""
+
+LOOKED_AT_MAX = 200
+"""Things of a request that are looked up: all there is, or the most of an answer, stands for more.
+
+Sizes are told in one step of the loop.
+"""
 
 Size = Callable[[Any, int], int]
 """Function of a request's message and its bytes."""
@@ -88,6 +94,8 @@ class AnswerSizes:
     def _metadata(self, message: Any, size_bytes: int) -> int:
         if not message.topics:
             return self._all_topics(message, size_bytes)
+        if len(message.topics) > LOOKED_AT_MAX:
+            return self._all_topics(message, size_bytes)
         topics = self._image().topics
         named = [topics[one.name] for one in message.topics if one.name in topics]
         by_id = (self._image().topic_by_id(one.topic_id) for one in message.topics)
@@ -117,6 +125,8 @@ class AnswerSizes:
 
     def _producers(self, message: Any, size_bytes: int) -> int:
         image = self._image()
+        if sum(len(topic.partition_indexes) for topic in message.topics) > LOOKED_AT_MAX:
+            return PRODUCERS_BYTES_MAX + TIMES_OF_REFUSALS * size_bytes
         found = sum(
             image.partition(topic.name, number) is not None
             for topic in message.topics
@@ -129,7 +139,9 @@ class AnswerSizes:
 
     def _offsets(self, message: Any, size_bytes: int) -> int:
         groups = message.groups or (message,)
-        found = sum(self._group(one.group_id, self._committed) for one in groups)
+        found = DESCRIBED_BYTES_MAX
+        if len(groups) <= LOOKED_AT_MAX:
+            found = sum(self._group(one.group_id, self._committed) for one in groups)
         return min(found, 2 * DESCRIBED_BYTES_MAX) + TIMES_OF_REQUEST * size_bytes
 
     def _committed(self, shard: GroupShard, group_id: str) -> int:
@@ -144,8 +156,10 @@ class AnswerSizes:
     def _consumer_groups(self, message: Any, size_bytes: int) -> int:
         return self._described(message.group_ids, size_bytes)
 
-    def _described(self, group_ids: Iterable[str], size_bytes: int) -> int:
-        found = sum(self._group(one, _group_bytes) + ELEMENT_BYTES for one in group_ids)
+    def _described(self, group_ids: Sequence[str], size_bytes: int) -> int:
+        found = DESCRIBED_BYTES_MAX
+        if len(group_ids) <= LOOKED_AT_MAX:
+            found = sum(self._group(one, _group_bytes) + ELEMENT_BYTES for one in group_ids)
         return min(found, DESCRIBED_BYTES_MAX) + TIMES_OF_REFUSALS * size_bytes
 
     def _heartbeat(self, message: Any, size_bytes: int) -> int:

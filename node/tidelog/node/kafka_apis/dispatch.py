@@ -6,6 +6,7 @@ A request with more elements than its API takes is answered INVALID_REQUEST.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,11 +19,11 @@ from tidelog.core.turns import PER_TURN, Caller, SharedTurns, answer_turn, liste
 from tidelog.kafka.apis import API_VERSIONS, APIS, request_class, response_class
 from tidelog.kafka.errors import MalformedMessageError, TooManyElementsError
 from tidelog.kafka.message import Message
-from tidelog.net.answer_budget import AnswerBudget
+from tidelog.net.answer_budget import Answer, AnswerBudget
 from tidelog.net.byte_streams import Buffer
 from tidelog.net.call import Call
 from tidelog.net.unread_responses import UnreadLimits
-from tidelog.node.kafka_apis.answer_sizes import TIMES_OF_REQUEST
+from tidelog.node.kafka_apis.answer_sizes import TIMES_OF_REQUEST, made_bytes
 from tidelog.node.kafka_apis.api_versions import unsupported_version
 from tidelog.node.kafka_apis.response_errors import error_codes
 from tidelog.node.kafka_apis.served import ApiCall, ServedApi
@@ -148,16 +149,35 @@ class _Dispatch:
     async def _handle(
         self, row: ServedApi, request: Request, message: Message, call: Call
     ) -> Sequence[Buffer] | None:
-        if row.is_abandoned:
-            request.release()
         version = request.header.api_version
-        response = await row.handler(message, ApiCall(call, version))
-        if response is None:
-            return None
+        if row.is_abandoned:  # it waits, and its answer refers to what the node has anyway
+            response = await row.handler(message, ApiCall(call, version))
+            if response is None:
+                return None
+            answer = await self._room(call, made_bytes(row.key, response))
+        else:
+            size_bytes = self._answers.size_of(row.key, message, request.size)
+            answer = await self._room(call, size_bytes, in_order=row.is_pipelined)
+            response = await row.handler(message, ApiCall(call, version))
+            if response is None:
+                return None
         await answer_turn()
         self._note_errors(row.key, await listed(error_codes(response)))
         await answer_turn()
-        return response.encode(version)
+        buffers = response.encode(version)
+        if row.key != FETCH:
+            answer.settle(sum(map(len, buffers)))
+        return buffers
+
+    async def _room(self, call: Call, size_bytes: int, *, in_order: bool = False) -> Answer:
+        """Wait for the room of an answer; it is released when the answer was sent."""
+        answer = self._answers.budget.begin(_address(call), size_bytes, is_small=in_order)
+        call.when_taken(answer.release)
+        room = asyncio.Event()
+        if not answer.ask(room.set):
+            await room.wait()
+            answer.go_on()
+        return answer
 
     def _refuse(
         self, row: ServedApi, version: int, error: TooManyElementsError
