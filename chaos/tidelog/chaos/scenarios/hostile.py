@@ -45,7 +45,7 @@ REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
 """Malformed requests, and connections on which noise is made."""
 REDUCED_FRAMES, FULL_FRAMES = 10_000, 100_000
 """Malformed frames of Kafka's protocol in a round."""
-WIDE_S = 15.0
+WIDE_S, WIDE_WARM_UP_S = 15.0, 5.0
 OPEN_CONNECTIONS = 2_000
 KAFKA_CONNECTIONS = 10_000
 """Half-open, at listeners of Kafka's protocol; a fifth of them in reduced rounds."""
@@ -142,6 +142,11 @@ async def wide_requests(run: ScenarioRun) -> None:
     They ask on both kinds of listeners of every broker, and all are answered.
     """
     strangers, before = _strangers(run), run.image
+    # The first ones have a node take memory that it keeps for the next ones.
+    await asyncio.gather(
+        strangers.ask_widely(seconds=WIDE_WARM_UP_S),
+        strangers.at_kafka.ask_widely(seconds=WIDE_WARM_UP_S),
+    )
     settled = _vitals(run, strangers)
     fenced = len(run.find_log_lines("silent brokers fenced"))
     answered = 0
