@@ -22,6 +22,8 @@ LATE_MS_MAX, VERY_LATE_MS_MAX = 3_600_000, 6 * 24 * 3_600_000
 EARLY_MS_MAX = 50 * 60_000
 """Less than message.timestamp.after.max.ms, though clocks drift."""
 TOMBSTONE_SHARE = 0.15
+BACKDATED_SHARE = 0.8
+"""Share of records whose retention is over when they are sent, between those of now."""
 KEYS = 8
 """Keys of a producer that come again and again."""
 PARTS_BYTES_MAX = 120
@@ -33,6 +35,7 @@ _VALUES = (None, b"", b"v", b"\x00\xff" * 6)
 class PartsDrawer:
     """Draws of one producer; `may_omit_timestamp`: its protocol can send a record without one.
 
+    `is_backdating`: most of its records are older than their topic keeps them.
     `is_compacted`: the topic's records need keys, and some are tombstones.
     `wall_ms`: its clock, in milliseconds since the Unix epoch; None: its client names the times.
     """
@@ -45,12 +48,14 @@ class PartsDrawer:
         codec: str = "",
         may_omit_timestamp: bool = False,
         is_compacted: bool = False,
+        is_backdating: bool = False,
     ) -> None:
         self._random = random
         self._wall_ms = wall_ms
         self._codec = codec
         self._may_omit_timestamp = may_omit_timestamp
         self._is_compacted = is_compacted
+        self._is_backdating = is_backdating
         self._last_ms = 0 if wall_ms is None else wall_ms()
 
     def draw(self, name: bytes) -> Parts:
@@ -87,6 +92,8 @@ class PartsDrawer:
         if self._wall_ms is None:
             return None
         now_ms, draw = self._wall_ms(), self._random.random()
+        if self._is_backdating and self._random.random() < BACKDATED_SHARE:
+            return now_ms - LATE_MS_MAX - self._random.randrange(0, VERY_LATE_MS_MAX)
         if draw < 0.08 and self._may_omit_timestamp:
             return NO_TIMESTAMP
         if draw < 0.6:

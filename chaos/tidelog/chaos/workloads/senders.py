@@ -75,6 +75,7 @@ class Sender:
             self._port.client_ports(plan.name)["clock"].wall_ms,
             codec=plan.compression,
             is_compacted=incarnation.plan.is_compacted,
+            is_backdating=incarnation.plan.may_be_deleted_from,
             may_omit_timestamp=self._clients.may_omit_timestamp,
         )
 
