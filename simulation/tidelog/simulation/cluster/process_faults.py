@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.delay import Delay
 from tidelog.chaos.faults.drawer import Kind, Span
-from tidelog.chaos.faults.fault import Fault, lasting
+from tidelog.chaos.faults.fault import Fault, FaultError, lasting
 from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import both_ways, one_way
 from tidelog.chaos.story.cluster_port import Side
@@ -24,6 +24,8 @@ from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.cluster.storm_target import StormTarget
 from tidelog.simulation.engine.network import Weather
 
+NODES_OF_ANY_FAULT = 3
+"""A smaller cluster has no rings, and one node no links."""
 LINKS_S = Span(0.2, 5.0)
 FROZEN_S = Span(0.2, 6.0)
 DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
@@ -31,12 +33,15 @@ DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
 async def strike(kind: Kind[SwarmDraw], actions: FaultActions, run: ScenarioRun) -> None:
     """Let a fault of this kind strike, last and be taken back."""
-    drawn = kind.draw()
+    try:
+        drawn = kind.draw()
+    except FaultError:
+        if len(actions.simulation.config.node_ids) >= NODES_OF_ANY_FAULT:
+            raise
+        return  # Too few nodes have no links to cut.
     if isinstance(drawn, Awaitable):
         await drawn
     elif drawn is not None:
-        if isinstance(drawn, Cut | Delay) and not drawn.paths:
-            return  # A node alone has no link to another.
         async with lasting(run, drawn):
             has_struck = not isinstance(drawn, Pause) or drawn.has_struck
             if kind.lasts is not None and has_struck:
