@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.delay import Delay
 from tidelog.chaos.faults.drawer import Kind, Span
-from tidelog.chaos.faults.fault import Fault, FaultError, lasting
+from tidelog.chaos.faults.fault import Fault, FaultError, lasting, require
 from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import both_ways, one_way
 from tidelog.chaos.story.cluster_port import Side
@@ -90,6 +90,7 @@ class LinkAndProcessFaults:
 
     def _partition(self) -> Fault:
         nodes = self._actions.shuffled(self._simulation.config.node_ids)
+        require(len(nodes) > 1, "a node alone has no other side")
         side = nodes[: self._random.randrange(1, len(nodes))]
         others = self._actions.others(*side)
         label = f"{sorted(side)} from {others}"
@@ -98,6 +99,7 @@ class LinkAndProcessFaults:
     def _one_way(self) -> Fault:
         victim = self._actions.victim()
         others = self._actions.others(victim)
+        require(others, "a node alone has no other side")
         if self._actions.happens(0.3):
             others = [self._actions.one_of(others)]
         links = [(victim, other) for other in others]
