@@ -10,7 +10,7 @@ import pytest
 from tests.client.real_cluster import BOOTSTRAP, RealCluster, started
 
 from tidelog.client import BulkMetadata, Producer, RecordMetadata, errors
-from tidelog.core.errors import RecordError
+from tidelog.core.kafka_errors import RefusedRecord
 from tidelog.log import validation
 from tidelog.log.record_check import RecordRules, check_records
 from tidelog.records.batch import BatchHeader
@@ -115,7 +115,7 @@ async def test_an_answer_that_blames_other_records_than_there_are_fails_the_batc
         try:
             return check_records(header, batch, rules)
         except errors.InvalidRecordError as error:
-            named = tuple(RecordError(place) for place in places)
+            named = tuple(RefusedRecord(place) for place in places)
             raise errors.InvalidRecordError(error.message, record_errors=named) from error
 
     monkeypatch.setattr(validation, "check_records", check)

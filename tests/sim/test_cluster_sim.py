@@ -67,7 +67,10 @@ def test_without_faults_nothing_is_elected_lost_or_unknown() -> None:
     assert result.violation is None
     assert not result.faults
     assert not any(result.coverage[name] for name in ("elections", "unknown_outcomes"))
-    assert result.counts["acknowledged"] == result.acknowledged == result.counts["read"]
+    assert result.counts["acknowledged"] == result.acknowledged
+    assert not result.counts["lost"]
+    # Records of the topics that lose some were deleted before they were read.
+    assert 0.5 * result.acknowledged < result.counts["read"] <= result.acknowledged
 
 
 @pytest.mark.turns(4)

@@ -286,9 +286,12 @@ def test_what_does_not_fit_the_group_is_refused() -> None:
                 leave = LeaveGroupRequest(group_id, first.member_id)
                 answer = await client.call(leave, version, LeaveGroupResponse)
                 assert answer.error_code == code
-        many = LeaveGroupRequest("g", "", [MemberIdentity(f"{one}") for one in range(60_000)])
+        many = LeaveGroupRequest("g", "", [MemberIdentity(f"{one}") for one in range(9_000)])
         answer = await client.call(many, 5, LeaveGroupResponse)
         assert {one.error_code for one in answer.members} == {unknown}
+        more = LeaveGroupRequest("g", "", [MemberIdentity(f"{one}") for one in range(10_001)])
+        answer = await client.call(more, 5, LeaveGroupResponse)
+        assert (answer.error_code, answer.members) == (common_pb2.INVALID_REQUEST, [])
         nobody = await client.call(LeaveGroupRequest("g"), 5, LeaveGroupResponse)
         assert (nobody.error_code, nobody.members) == (0, [])
         assert await heartbeat(client, beat(first)) == 0

@@ -55,7 +55,6 @@ __all__ = [
     "OutOfOrderSequenceError",
     "PolicyViolationError",
     "PreferredLeaderNotAvailableError",
-    "RecordError",
     "RequestTimedOutError",
     "StaleAttemptError",
     "StaleBrokerEpochError",
@@ -185,7 +184,7 @@ class ClusterAuthorizationFailedError(KafkaError):
     code = common_pb2.CLUSTER_AUTHORIZATION_FAILED
 
 
-class RecordError(NamedTuple):
+class RefusedRecord(NamedTuple):
     """A record that is to blame for the refusal of its batch (KIP-467)."""
 
     batch_index: int
@@ -201,7 +200,7 @@ class InvalidTimestampError(KafkaError):
 
     code = common_pb2.INVALID_TIMESTAMP
 
-    def __init__(self, message: str, *, record_errors: tuple[RecordError, ...] = ()) -> None:
+    def __init__(self, message: str, *, record_errors: tuple[RefusedRecord, ...] = ()) -> None:
         super().__init__(message)
         self.record_errors = record_errors
 
@@ -326,7 +325,7 @@ class InvalidRecordError(KafkaError):
 
     code = common_pb2.INVALID_RECORD
 
-    def __init__(self, message: str, *, record_errors: tuple[RecordError, ...] = ()) -> None:
+    def __init__(self, message: str, *, record_errors: tuple[RefusedRecord, ...] = ()) -> None:
         super().__init__(message)
         self.record_errors = record_errors
 

@@ -18,8 +18,8 @@ from tidelog.core.errors import (
     InvalidRecordError,
     InvalidTimestampError,
     MessageTooLargeError,
-    RecordError,
 )
+from tidelog.core.kafka_errors import RefusedRecord
 from tidelog.records.batch import HEADER_BYTES, MIN_RECORD_BYTES, BatchHeader
 from tidelog.records.compression import TooLargeInflatedError, decompress
 from tidelog.records.record_runs import PAYING_RECORDS, Skipped, skip_plain, skip_run
@@ -132,7 +132,7 @@ class _Walk:
         self._position = position
         self._delta = 0
         self._rules = rules
-        self._errors: list[RecordError] = []
+        self._errors: list[RefusedRecord] = []
         self._has_late = False
         self._is_base_plain = abs(self._base) < _TIMESTAMP_END - _SHORT_TIMESTAMP_MAX
         if self._count * MIN_RECORD_BYTES > len(data):
@@ -261,7 +261,7 @@ class _Walk:
 
     def _note(self, delta: int, message: str) -> None:
         if len(self._errors) < RECORD_ERRORS_MAX:
-            self._errors.append(RecordError(delta, message))
+            self._errors.append(RefusedRecord(delta, message))
 
     def _refuse(self) -> None:
         """Raise for the records that break the topic's rules, in Kafka's order of codes."""

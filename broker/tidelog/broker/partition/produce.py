@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidelog.core.errors import RecordError
+from tidelog.core.kafka_errors import RefusedRecord
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -67,5 +67,5 @@ class ProduceResult:
     error: ErrorCode = common_pb2.NONE
     error_message: str = ""
     current_leader: CurrentLeader | None = None
-    record_errors: Sequence[RecordError] = ()
+    record_errors: Sequence[RefusedRecord] = ()
     """Records to blame for the error, by their places in the batch; empty: all of it."""

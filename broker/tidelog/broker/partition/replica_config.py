@@ -119,7 +119,7 @@ class ReplicaConfig:
 
     Kafka: offsets.load.buffer.size.
     """
-    opening_waits_max: int = 1_000
+    opening_waits_max: int = 500
     """Maximum number of appends that wait for their partition to be opened; further are refused."""
     opening_wait_ms_max: int = 1_000
     """Maximum wait of an append, within its time-out, while this broker opens its partition."""

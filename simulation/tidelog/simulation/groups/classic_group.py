@@ -195,6 +195,8 @@ class ClassicGroup:
         for member in self.members:
             if member is None or member.joined is None or member.owned is None:
                 yield "a classic member has no assignment"
+            elif member.is_answered_late:
+                yield f"{member.name} is answered late"
             elif member.joined.generation != state.recorded.generation:
                 yield f"{member.name} is of generation {member.joined.generation}"
             else:

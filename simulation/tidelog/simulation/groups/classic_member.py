@@ -79,6 +79,7 @@ class ClassicMember:
         self.joined: JoinAnswer | None = None
         self.owned: tuple[int, ...] | None = None
         self.is_leaving = self.is_over = False
+        self._answered_s = host.loop.time()
         self._calls, self._reading = ports
         self._cluster = cluster
         self._checks = checks
@@ -93,6 +94,12 @@ class ClassicMember:
             return self._task.exception()
         return None
 
+    @property
+    def is_answered_late(self) -> bool:
+        """True when a call waits for so long that the coordinator may miss the next heartbeat."""
+        silent_s = self.host.loop.time() - self._answered_s
+        return silent_s > 2 * self._times.session_timeout_ms / 1000 / BEAT_SHARE
+
     def is_beyond(self, generation: int) -> bool:
         """True if it has joined a later one."""
         return self.joined is not None and self.joined.generation > generation
@@ -101,6 +108,7 @@ class ClassicMember:
         while not self.is_leaving:
             try:
                 await self._act()
+                self._answered_s = self.host.loop.time()
             except (UnknownMemberIdError, FencedInstanceIdError) as error:
                 self._lose(error)
                 self.member_id = ""
