@@ -46,6 +46,7 @@ from tidelog.client import (
     Record,
     RecordBatch,
     RecordMetadata,
+    RefusedRecord,
     Serializer,
     Story,
     TopicDescription,
@@ -448,6 +449,9 @@ def advice_on_answer(error: errors.KafkaError) -> str:
             return f"records that were read are gone: seek to {error.divergent_offset}"
         case errors.OffsetOutOfRangeError():
             return f"seek to {error.log_start_offset} or later"
+        case errors.InvalidRecordError() | errors.InvalidTimestampError():
+            blamed: tuple[RefusedRecord, ...] = error.record_errors
+            return f"mend these of the batch: {[record.batch_index for record in blamed]}"
         case errors.MessageTooLargeError():
             return "send smaller records, or raise max.message.bytes"
         case errors.CorruptMessageError() | errors.UnsupportedCompressionTypeError():

@@ -38,7 +38,13 @@ def test_a_kill_is_told_with_its_cause_and_after_a_restart_too(
     leader_id = described["partitions"][0]["leader"]
     cluster.kill(leader_id)
     led = until_led_by_another(cluster, leader_id)
-    assert led["cause"].startswith(f"broker {leader_id} fenced: ")
+    assert led["cause"].startswith(f"broker {leader_id} fenced")
+    (fenced, *_) = [
+        event
+        for event in events(cluster, "--kind", "fencing", "--since", "1m")
+        if event["broker_id"] == int(leader_id) and event["after"] == "fenced"
+    ]
+    assert "refuses connections" in fenced["cause"], "also where a partition's says no more"
     (began,) = events(cluster, "--topic", "told", "--kind", "epoch", "--since", "1m")[-1:]
     assert (str(began["nodes"][0]), began["leader_epoch"]) == (led["after"], led["leader_epoch"])
     assert cluster.stop().returncode == 0

@@ -133,8 +133,8 @@ def test_the_client_alone_takes_little_room(client: Path) -> None:
     (site,) = client.parent.glob("lib/python3*/site-packages")
     files = [file for file in site.rglob("*") if file.is_file() and file.suffix != ".pyc"]
     size = sum(file.stat().st_size for file in files)
-    # gRPC alone is 17 MiB, Kafka's messages are 1.1; with its APIs our other code came to 5.
-    assert size <= 42 * 2**20 * 1.05
+    # gRPC alone is 17 MiB, lz4 5.5, Kafka's messages are 1.1; our other code came to 5.8.
+    assert size <= 43 * 2**20 * 1.05
 
 
 def test_importing_the_client_needs_five_packages(client: Path, tmp_path: Path) -> None:

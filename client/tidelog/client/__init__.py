@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from tidelog.client.producing.transaction_state import TransactionMember
     from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
     from tidelog.client.results import require_all
+    from tidelog.core.kafka_errors import RefusedRecord
     from tidelog.records.compression import Codec
 
     __version__: str
@@ -119,6 +120,7 @@ __all__ = [
     "Record",
     "RecordBatch",
     "RecordMetadata",
+    "RefusedRecord",
     "ReplicaSize",
     "Serializer",
     "Story",
@@ -176,6 +178,7 @@ _HOMES = {
     "Record": "tidelog.client.records",
     "RecordBatch": "tidelog.client.consuming.record_batch",
     "RecordMetadata": "tidelog.client.records",
+    "RefusedRecord": "tidelog.core.kafka_errors",
     "ReplicaSize": "tidelog.client.admin.replica_methods",
     "Serializer": "tidelog.client.producing.serializers",
     "Story": "tidelog.client.admin.events",

@@ -8,15 +8,12 @@ Pure. PySpark replaces the error of a streaming reader that cannot be made by on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 
 from tidelog.spark.option_values import OptionError
-from tidelog.spark.options import BATCH_READ, READ, STREAM_READ, Options
+from tidelog.spark.options import READ, Options
 from tidelog.spark.planner import parse_options
 from tidelog.spark.stream_options import StreamOptions
-
-_STREAM_ALONE = frozenset(name.lower() for name in STREAM_READ if name not in BATCH_READ)
-_BATCH_ALONE = frozenset(name.lower() for name in BATCH_READ if name not in STREAM_READ)
 
 
 def check_read(given: Mapping[str, str]) -> Options:
@@ -27,18 +24,11 @@ def check_read(given: Mapping[str, str]) -> Options:
     """
     options = Options(given, known=READ, purpose="a read")
     batch, stream = _refusal(parse_options, given), _refusal(StreamOptions.parse, given)
-    if batch is not None and stream is not None:
-        raise _combined(batch, stream, {name.lower() for name in given})
-    return options
-
-
-def _combined(batch: OptionError, stream: OptionError, given: Set[str]) -> OptionError:
-    """The refusal of the read that the given options belong to, or of both."""
-    if given & _STREAM_ALONE:
-        return stream
-    if given & _BATCH_ALONE or str(batch) == str(stream):
-        return batch
-    return OptionError(f"as a batch read: {batch}; as a streaming read: {stream}")
+    if batch is None or stream is None:
+        return options
+    if str(batch) == str(stream):
+        raise batch
+    raise OptionError(f"as a batch read: {batch}; as a streaming read: {stream}")
 
 
 def _refusal(
