@@ -456,10 +456,6 @@ def advice_on_answer(error: errors.KafkaError) -> str:
             return "send smaller records, or raise max.message.bytes"
         case errors.CorruptMessageError() | errors.UnsupportedCompressionTypeError():
             return "seek past the batch"
-        case errors.OutOfOrderSequenceError() | errors.InvalidProducerEpochError():
-            return "make a new producer"
-        case errors.TopicAlreadyExistsError():
-            return "choose another name"
         case _:
             again = "may have happened, try again" if error.is_outcome_unknown else "try again"
             return f"error {error.code}: {again if error.is_retriable else 'give up'}"

@@ -266,27 +266,36 @@ class WideWorld:
         return list(node.kafka._apis.handler._served.values())
 
     async def ask_by_kafka(self, row: ServedApi, elements: int) -> None:
-        """Send the wide requests of an API, each in the last version that has its list."""
+        """Send the wide requests of an API, each in the last version that has its list.
+
+        A narrow one goes first: it has the node load the modules of the API.
+        """
+        for frame, _ in self._frames(row, 1):
+            await self._is_answered(frame)
+        for frame, name in self._frames(row, elements):
+            self.steps.begin()
+            if not await self._is_answered(frame):
+                self.unanswered.append(name)
+            self.longest[name] = self.steps.longest
+
+    def _frames(self, row: ServedApi, elements: int) -> Iterator[tuple[bytes, str]]:
         for wide in wide_messages(request_class(row.key), elements):
             for version in (row.last, row.first):
                 frame = b""
                 with suppress(KafkaMessageError):
                     frame = b"".join(write_request(wide.request, version=version, correlation_id=1))
                 if len(frame) >= elements:
-                    await self._send(f"{APIS[row.key].name} {version} {wide.path}", frame)
+                    yield frame, f"{APIS[row.key].name} {version} {wide.path}"
                     break
 
-    async def _send(self, name: str, frame: bytes) -> None:
+    async def _is_answered(self, frame: bytes) -> bool:
         client = await WireClient.connect(self.cluster, "node-1:9092")
-        self.steps.begin()
         answer = client.wait_for(1)
         client.send(frame)
         await asyncio.wait({answer, client.end}, timeout=60, return_when="FIRST_COMPLETED")
-        self.longest[name] = self.steps.longest
-        if not answer.done() or answer.exception() is not None:
-            self.unanswered.append(name)
         if not client.end.done():
             client.leave()
+        return answer.done() and answer.exception() is None
 
     async def ask_by_grpc(self, method: Method[Any, Any], elements: int) -> None:
         """Send the wide requests of an RPC."""

@@ -12,6 +12,7 @@ asks every API of the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from tidelog.broker.coordinator.group_coordinator import GroupCoordinator
@@ -210,10 +211,10 @@ def _refusals(_message: Any, size_bytes: int) -> int:
 
 
 def _produced(message: Any, _size_bytes: int) -> int:
-    return sum(
-        2 * len(topic.name) + ELEMENT_BYTES * len(topic.partition_data)
-        for topic in message.topic_data
-    )
+    # No generator: 30,000 topics are summed up in one step.
+    topics = message.topic_data
+    names, parts = map(attrgetter("name"), topics), map(attrgetter("partition_data"), topics)
+    return 2 * sum(map(len, names)) + ELEMENT_BYTES * sum(map(len, parts))
 
 
 def _coordinators(message: Any, size_bytes: int) -> int:
