@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, TypeVar, TypeVarTuple, cast
 
 from tidelog.client.errors import ClientClosedError
+from tidelog.net.closed_loops import is_event_of_closed_loop
 
 Item = TypeVar("Item")
 Arguments = TypeVarTuple("Arguments")
@@ -33,25 +34,16 @@ class CallerError(RuntimeError):
     """A wait would never end: on the loop's own thread, or in a process without that thread."""
 
 
-_PASSES_EVENTS_ON = "Exception in callback PollerCompletionQueue._handle_events"
-_LOOP_IS_CLOSED = "Event loop is closed"
-"""asyncio's words for an exception in gRPC's callback, and for a callback for a closed loop."""
-
-
 class _Loop(asyncio.SelectorEventLoop):
     """An event loop that drops callbacks of other threads after its end.
 
-    gRPC has one completion queue for all loops of a process: the loop that takes an event from the
-    queue passes it to the loop of its call. An exception there would stop the events of the passing
-    loop, and print a traceback. So this one drops events for closed loops, too: those of
-    `asyncio.run` know no better.
+    An exception in gRPC's callback would stop the events of the loop that passes them on
+    (`tidelog.net.closed_loops`), so those for this one are dropped without an exception.
     """
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """See `asyncio.AbstractEventLoop`; an event for a call of a closed loop is nobody's."""
-        message, error = str(context.get("message")), context.get("exception")
-        is_for_closed = isinstance(error, RuntimeError) and str(error) == _LOOP_IS_CLOSED
-        if not (is_for_closed and message.startswith(_PASSES_EVENTS_ON)):
+        if not is_event_of_closed_loop(context):
             super().call_exception_handler(context)
 
     def call_soon_threadsafe(

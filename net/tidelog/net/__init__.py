@@ -9,6 +9,7 @@ Rooms:
     grpc_transport         the ports on gRPC: one channel for each address
     grpc_streams           streams on such a channel, or on a connection of their own (Raft's)
     grpc_dial              a probe of an address: is a process listening there, and which one
+    closed_loops           gRPC events for loops that are closed make no traceback
     listeners              sockets of a node by name: bound and advertised address, services
     grpc_server, grpc_edge a server for each listener; its edge: bytes to requests
     byte_streams           the port of connections that carry bytes, for other protocols than gRPC

@@ -12,6 +12,7 @@ import grpc
 import grpc.aio
 
 from tidelog.core.errors import UnreachableError
+from tidelog.net.closed_loops import ignore_events_of_closed_loops
 
 MAX_RECEIVE_BYTES = 64 << 20
 CONNECT_TIMEOUT_MS = 1_500
@@ -39,6 +40,7 @@ OPTIONS = (
 
 def new_channel(address: str) -> grpc.aio.Channel:
     """Create an insecure channel to `host:port`; it connects at its first use."""
+    ignore_events_of_closed_loops(asyncio.get_running_loop())
     return grpc.aio.insecure_channel(address, options=OPTIONS)
 
 
