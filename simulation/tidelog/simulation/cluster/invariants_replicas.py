@@ -77,6 +77,8 @@ class ReplicaChecks:
         """By node, of its present process."""
         self._nodes: dict[int, Node] = {}
         self._leaders = EpochLeaders()
+        self._log_starts: dict[tuple[bytes, int], int] = {}
+        """The highest log start offset of a leader, by topic id and partition."""
 
     def look(self, machine: Machine, node: Node, *, is_exact: bool) -> None:
         """Check what changed; `is_exact` says that it was one step since the last look."""
@@ -202,6 +204,7 @@ class ReplicaChecks:
     ) -> None:
         """I1, I7: what is below the high watermark is what the book says; new pages are written."""
         page = self._book.page(hosted)
+        self._note_log_start(hosted, log)
         if page is None or now.high_watermark <= seen.cursor.offset:
             return
         end_before = page.end
@@ -239,6 +242,8 @@ class ReplicaChecks:
         """Go on with the comparison; the first batch that is not as the book says."""
         for found in walk(log, machine.disk, seen.cursor, end=end, known=page.batches):
             if not self._is_as_booked(machine, page, found):
+                if self._is_deleted(hosted, found):
+                    continue
                 return found
             if found.header is None or found.header.base_offset < page.end:
                 continue
@@ -248,6 +253,20 @@ class ReplicaChecks:
                 break
             self._book.add(page, found.header, topic=hosted.topic, partition=hosted.partition)
         return None
+
+    def _note_log_start(self, hosted: Partition, log: PartitionLog) -> None:
+        if isinstance(hosted.replica.role, Leader):
+            key = hosted.topic_id, hosted.partition
+            self._log_starts[key] = max(log.log_start_offset, self._log_starts.get(key, 0))
+
+    def _is_deleted(self, hosted: Partition, found: Found) -> bool:
+        """True if a leader has deleted the batch: a follower keeps it until its next fetch.
+
+        A follower that is behind truncates to the leader's log start offset at the lowest. Records
+        of another leader may lie below it, which nobody reads and no leader has.
+        """
+        log_start = self._log_starts.get((hosted.topic_id, hosted.partition), 0)
+        return found.header is not None and found.header.next_offset <= log_start
 
     def _is_as_booked(self, machine: Machine, page: Page, found: Found) -> bool:
         if found.path in machine.disk.flipped:
