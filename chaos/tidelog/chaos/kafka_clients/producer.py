@@ -75,7 +75,7 @@ class AioProducer:
                     value=value,
                     partition=partition,
                     key=key,
-                    headers=headers,
+                    headers=list(headers),
                     timestamp_ms=timestamp_ms,
                 )
                 break
