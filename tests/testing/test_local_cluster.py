@@ -238,9 +238,9 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
             one.create_topic("t", partitions=1)
             one.kill(1 + number % 3)
     assert list(tmp_path.iterdir()) == []
-    # Libraries begin threads of the process when they like; one a cluster would be ours.
+    # The other tests' cluster is there, too, and begins threads of its disks when it needs them.
     assert threading.active_count() < threads + clusters
-    assert len(os.listdir("/proc/self/fd")) < files + clusters
+    assert len(os.listdir("/proc/self/fd")) <= files
 
 
 async def test_clusters_side_by_side_are_different_ones() -> None:
