@@ -17,6 +17,7 @@ from tidelog.chaos.faults.drawer import (
     Sometimes,
     Span,
     draw_victim,
+    possible,
     strike_repeatedly,
     weighted,
 )
@@ -170,3 +171,18 @@ def test_strikes_begin_after_a_gap_each_until_it_is_over(run_virtually: RunVirtu
     assert all(GAP.low <= gap < GAP.high + 1e-6 for gap in gaps)
     assert times[-2] < 60.0 <= times[-1]
     assert {name for _, name in begun} == {"a", "b"}
+
+
+def test_a_cluster_is_struck_only_by_what_does_something_to_one_of_its_size() -> None:
+    kinds = [
+        Kind("kill", None),
+        Kind("ring", None, nodes_min=3),
+        Kind("lonely_leader", None, brokers_min=2),
+    ]
+
+    def names(nodes: int, brokers: int) -> list[str]:
+        return [one.name for one in possible(kinds, nodes=nodes, brokers=brokers)]
+
+    assert names(1, 1) == ["kill"]
+    assert names(3, 1) == ["kill", "ring"]
+    assert names(2, 2) == ["kill", "lonely_leader"]

@@ -69,6 +69,9 @@ class Kind(Generic[Draw]):
     may_repeat: bool = False
     """True if it may be drawn together with itself."""
     weight: int = 1
+    nodes_min: int = 1
+    brokers_min: int = 1
+    """Smallest cluster in which a strike does anything."""
 
     def is_excluded_by(self, other: Kind[Draw]) -> bool:
         """True if the two are never drawn together, whichever is drawn first."""
@@ -97,6 +100,11 @@ class Plan:
             kind = one_of(random, left)
             left = [one for one in left if not one.is_excluded_by(kind)]
             yield kind
+
+
+def possible(kinds: Sequence[Kind[Draw]], *, nodes: int, brokers: int) -> list[Kind[Draw]]:
+    """Select the kinds that can strike a cluster of this size."""
+    return [one for one in kinds if one.nodes_min <= nodes and one.brokers_min <= brokers]
 
 
 def weighted(kinds: Sequence[Kind[Draw]]) -> list[Kind[Draw]]:

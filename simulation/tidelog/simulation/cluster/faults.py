@@ -9,11 +9,13 @@ cluster that call this one's.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from tidelog.chaos.faults.drawer import (
     Kind,
     Plan,
     Span,
+    possible,
     strike_repeatedly,
     weighted,
 )
@@ -41,10 +43,10 @@ class Faults:
         self._simulation = actions.simulation
         self._random = random
         table = [*LinkAndProcessFaults(actions, random).kinds, *MachineFaults(actions, run).kinds]
-        self._used = list(PLAN.draw_kinds(random, table))
+        self._used = list(PLAN.draw_kinds(random, self._possible(table)))
         self._is_calm = False
         if random.random() < REPLICA_STRIKE_PROBABILITY:
-            self._used.append(one_of(random, ReplicaFaults(actions).kinds))
+            self._used.append(one_of(random, self._possible(ReplicaFaults(actions).kinds)))
         else:
             self._use_late_calls(random.fork("late calls"))
         self._endless = EndlessFaults(actions, random.fork("endless"), run)
@@ -54,9 +56,13 @@ class Faults:
     def _use_late_calls(self, random: SeededRandom) -> None:
         """Most of the other seeds use one of these kinds, and few others beside it, or none."""
         if random.random() < LATE_CALLS_PROBABILITY:
-            kind = one_of(random, weighted(LateCallFaults(self._actions).kinds))
+            kind = one_of(random, weighted(self._possible(LateCallFaults(self._actions).kinds)))
             self._is_calm = kind.name == NEEDS_CALM
             self._used = [kind] if self._is_calm else [*self._used[:2], kind]
+
+    def _possible(self, kinds: Sequence[Kind[SwarmDraw]]) -> list[Kind[SwarmDraw]]:
+        config = self._actions.simulation.config
+        return possible(kinds, nodes=len(config.node_ids), brokers=len(config.broker_ids))
 
     async def strike_until(self, end_s: float) -> None:
         """Strike again and again, sometimes while other faults last."""

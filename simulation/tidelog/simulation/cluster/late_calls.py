@@ -35,7 +35,7 @@ class LateCallFaults:
         """An ISR change is being made late: one at a time."""
         self.kinds: list[Kind[SwarmDraw]] = [
             Kind("late_calls", self._late_calls),
-            Kind(NEEDS_CALM, self._late_isr_change, weight=3),
+            Kind(NEEDS_CALM, self._late_isr_change, weight=3, brokers_min=REPLICATION_FACTOR),
             Kind("late_heartbeats", self._late_heartbeats),
         ]
 

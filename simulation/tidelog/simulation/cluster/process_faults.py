@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.delay import Delay
 from tidelog.chaos.faults.drawer import Kind, Span
-from tidelog.chaos.faults.fault import Fault, FaultError, lasting, require
+from tidelog.chaos.faults.fault import Fault, lasting, require
 from tidelog.chaos.faults.nodes import Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import both_ways, one_way
 from tidelog.chaos.story.cluster_port import Side
@@ -24,8 +24,6 @@ from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.cluster.storm_target import StormTarget
 from tidelog.simulation.engine.network import Weather
 
-NODES_OF_ANY_FAULT = 3
-"""A smaller cluster has no rings, and one node no links."""
 LINKS_S = Span(0.2, 5.0)
 FROZEN_S = Span(0.2, 6.0)
 DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
@@ -33,12 +31,7 @@ DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
 async def strike(kind: Kind[SwarmDraw], actions: FaultActions, run: ScenarioRun) -> None:
     """Let a fault of this kind strike, last and be taken back."""
-    try:
-        drawn = kind.draw()
-    except FaultError:
-        if len(actions.simulation.config.node_ids) >= NODES_OF_ANY_FAULT:
-            raise
-        return  # Too few nodes have no links to cut.
+    drawn = kind.draw()
     if isinstance(drawn, Awaitable):
         await drawn
     elif drawn is not None:
@@ -68,11 +61,11 @@ class LinkAndProcessFaults:
         self._random = random
         self._simulation = actions.simulation
         self.kinds: list[Kind[SwarmDraw]] = [
-            Kind("partition", self._partition, LINKS_S),
-            Kind("one_way", self._one_way, LINKS_S),
-            Kind("ring", self._ring, Span(0.5, 5.0)),
-            Kind("isolate", self._isolate, LINKS_S),
-            Kind("isolate_controller", self._isolate_controller, LINKS_S),
+            Kind("partition", self._partition, LINKS_S, nodes_min=2),
+            Kind("one_way", self._one_way, LINKS_S, nodes_min=2),
+            Kind("ring", self._ring, Span(0.5, 5.0), nodes_min=3),
+            Kind("isolate", self._isolate, LINKS_S, nodes_min=2),
+            Kind("isolate_controller", self._isolate_controller, LINKS_S, nodes_min=2),
             Kind("cut_from_clients", self._cut_from_clients, Span(0.2, 3.0)),
             Kind("clog", self._clog, Span(0.3, 6.0)),
             Kind("weather", self._weather, Span(0.5, 4.0)),
@@ -82,7 +75,7 @@ class LinkAndProcessFaults:
             Kind("stop", self._stop, DOWN_S),
             Kind("rolling_restart", self._rolling_restart),
             Kind("restart_all", self._restart_all),
-            Kind("unclean", self._unclean),
+            Kind("unclean", self._unclean, brokers_min=2),
             Kind("clock_drift", self._clock_drift),
         ]
 

@@ -22,8 +22,8 @@ class ReplicaFaults:
         self._actions = actions
         self._simulation = actions.simulation
         self.kinds: list[Kind[SwarmDraw]] = [
-            Kind("lonely_leader", self._lonely_leader),
-            Kind("reborn_follower", self._reborn_follower),
+            Kind("lonely_leader", self._lonely_leader, brokers_min=2),
+            Kind("reborn_follower", self._reborn_follower, brokers_min=2),
             Kind("slow_disk_cut", self._slow_disk_cut),
         ]
 

@@ -4,7 +4,8 @@
               over
     removal   a member goes when it leaves, when it was silent for a session, counted from the
               newest of its requests that was taken and from the load at the earliest, or when it
-              missed the end of a round
+              missed the end of a round; a newcomer whose caller went has less time to come back,
+              and none where it was not told its id
 
 Reads the coordinator's objects, never changes anything.
 """
@@ -16,7 +17,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidelog.broker.coordinator.classic_group import ClassicGroup
+from tidelog.broker.coordinator.classic_member import Member
 from tidelog.broker.coordinator.classic_messages import LeaveRequest
+from tidelog.broker.coordinator.classic_requests import NEW_MEMBER_RETURN_MS_MAX
 from tidelog.chaos.invariants.invariant import Report
 
 I24 = "I24"
@@ -27,6 +30,7 @@ class Seen(NamedTuple):
 
     instance_id: str | None
     session_ms: int
+    """Time for which it may be silent."""
     is_waiting: bool
     """True if a request of it waits and its first generation is behind it."""
 
@@ -118,13 +122,19 @@ def _look(group: ClassicGroup, now_ms: int) -> Look:
         now_ms,
         group.generation,
         {
-            one.member_id: Seen(one.instance_id, one.session_timeout_ms, one.is_exempt)
+            one.member_id: Seen(one.instance_id, _session_ms(one), one.is_exempt)
             for one in group.members.values()
         },
         dict(group.pending),
         group.round.join_deadline_ms,
         group.round.sync_deadline_ms,
     )
+
+
+def _session_ms(member: Member) -> int:
+    if not member.is_new or member.ticket is not None:
+        return member.session_timeout_ms
+    return min(member.session_timeout_ms, NEW_MEMBER_RETURN_MS_MAX) if member.knows_id else 0
 
 
 def _is_over(deadline_ms: int | None, now_ms: int) -> bool:
