@@ -128,6 +128,13 @@ class CallFailedError(TidelogError):
         self.is_refused = is_refused
 
 
+class CallExhaustedError(CallFailedError):
+    """The server has no room for the request, or for its response (gRPC's RESOURCE_EXHAUSTED).
+
+    A later call may find room; a message that is too large never does.
+    """
+
+
 class CallUnauthorizedError(CallFailedError):
     """Refused: only the cluster's own nodes may call this, at its internal listener.
 

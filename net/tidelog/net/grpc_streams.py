@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, cast
 import grpc
 import grpc.aio
 
-from tidelog.core.errors import CallFailedError, CallUnauthorizedError
+from tidelog.core.errors import CallExhaustedError, CallFailedError, CallUnauthorizedError
 from tidelog.net.grpc_channels import connect_channel, new_channel
 from tidelog.v1.methods import Method, Request, Response
 
@@ -129,6 +129,8 @@ def failed_call(error: grpc.aio.AioRpcError, address: str, method_name: str) -> 
 def _call_error(code: grpc.StatusCode, message: str) -> CallFailedError:
     if code is grpc.StatusCode.PERMISSION_DENIED:
         return CallUnauthorizedError(message)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return CallExhaustedError(message)
     return CallFailedError(
         message,
         # A server that ends the call answers UNAVAILABLE, too; a deadline that passed never does.

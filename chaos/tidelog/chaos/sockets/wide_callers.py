@@ -19,7 +19,7 @@ from tidelog.chaos.sockets.half_open import connect, decode, encode
 from tidelog.chaos.workloads.kafka_frames import frame, head
 from tidelog.chaos.workloads.tally import Tally
 from tidelog.chaos.workloads.wide import WIDE_CALLS, WIDE_MESSAGES
-from tidelog.core.errors import TidelogError
+from tidelog.core.errors import CallExhaustedError, TidelogError
 from tidelog.net.grpc_transport import GrpcTransport
 
 CALLERS = 2
@@ -30,6 +30,8 @@ GROUPS = 8_000
 """The same for requests about groups and their members."""
 ANSWERED_S_MAX = 180.0
 """A wide request has hundreds of turns, each after others', and cores are shared."""
+REFUSED_S = 0.1
+"""Pause after a request that found no room."""
 GRACE_S = 30.0
 """Time of the process beside its work."""
 PIECE_BYTES = 64 << 10
@@ -99,6 +101,11 @@ async def _ask_until(
         try:
             async with asyncio.timeout(ANSWERED_S_MAX):
                 await ask(request)
+        except CallExhaustedError:
+            # Both callers share a connection, and requests at work hold the room of its address.
+            tally.by_status["refused"] += 1
+            await asyncio.sleep(REFUSED_S)
+            continue
         except (OSError, EOFError, TimeoutError, TidelogError) as error:
             tally.find(f"a wide {name}: {address} does not answer: {error!r}")
             return
