@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
+from tidelog.broker.coordinator import group_coordinator
 from tidelog.broker.coordinator.committer import Committer
 from tidelog.broker.coordinator.consumer_live_group import LiveGroup
 from tidelog.broker.coordinator.coordinator_records import CoordinatorRecord
@@ -40,7 +41,8 @@ async def offsets_read_from_memory(
     return await self._read(hosted, seen)
 
 
-@replaces(GroupCoordinator, "_proof")
-def coordinator_not_confirmed(_self: GroupCoordinator) -> list[CoordinatorRecord]:
+@replaces(group_coordinator, "proof_of_leadership")
+def coordinator_not_confirmed(*, has_session: bool) -> list[CoordinatorRecord]:
     """A coordinator that the controllers have not heard for long answers from memory."""
+    del has_session
     return []
