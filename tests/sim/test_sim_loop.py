@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 
 import pytest
 
@@ -54,6 +55,24 @@ def test_callbacks_run_in_the_order_they_became_ready(scheduler: Scheduler) -> N
     scheduler.run(loops[0], asyncio.sleep(0))
 
     assert seen == ["a", "b", "a", "b"]
+
+
+def test_what_becomes_ready_as_a_stall_ends_runs_behind_what_was_held(
+    scheduler: Scheduler,
+) -> None:
+    driver, node = scheduler.new_loop("driver"), scheduler.new_loop("node")
+    seen: list[int] = []
+
+    async def main() -> None:
+        node.stall(1.0)
+        ends_s = node.stalled_until_s
+        for number, at_s in enumerate((ends_s - 0.5, ends_s - 0.25, ends_s, ends_s, ends_s + 0.5)):
+            scheduler.deliver_at(node, partial(seen.append, number), at_s)
+        await asyncio.sleep(2.0)
+
+    scheduler.run(driver, main())
+
+    assert seen == [0, 1, 2, 3, 4]
 
 
 def test_a_paused_node_is_not_stepped_and_its_timers_fire_late(scheduler: Scheduler) -> None:

@@ -383,7 +383,9 @@ def test_a_late_request_is_worked_on_after_its_caller_gave_up_and_later_ones_ove
         assert (await stage.ask("second", timeout_ms=1000)).cluster_id == "second"
         assert stage.scheduler.now_s < 1.5
         await asyncio.sleep(5)
-        assert [request.topics for request in stage.handler.requests] == [["second"], ["first"]]
+        assert [list(one.topics) for one in stage.handler.requests] == [["second"], ["first"]]
+
+    stage.run(main())
 
 
 def test_a_held_call_arrives_late_and_unheard_while_others_overtake_it(stage: Stage) -> None:
@@ -409,6 +411,8 @@ def test_messages_of_one_connection_keep_their_order_however_late(stage: Stage) 
         committed = [response.committed_offset async for response in responses]
         assert committed == list(range(20))
         assert stage.scheduler.now_s > 1.0
+
+    stage.run(main())
 
 
 def test_calls_of_others_and_of_other_methods_are_not_held(stage: Stage) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import Context
 from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
@@ -27,6 +27,9 @@ class LoopScheduler(Protocol):
 
     def add_ready(self, loop: NodeLoop, handle: asyncio.Handle) -> None:
         """Run `handle` after all that is ready now."""
+
+    def add_first(self, loop: NodeLoop, handles: Sequence[asyncio.Handle]) -> None:
+        """Run `handles` before all that is ready now."""
 
     def add_timer(self, virtual_s: float, loop: NodeLoop, handle: asyncio.TimerHandle) -> None:
         """Make `handle` ready at `virtual_s`."""
@@ -190,8 +193,9 @@ class NodeLoop(asyncio.AbstractEventLoop):
 
     def release(self) -> None:
         """Make what was held ready; it is held again unless it may run."""
-        while self.held:
-            self._scheduler.add_ready(self, self.held.popleft())
+        handles = list(self.held)
+        self.held.clear()
+        self._scheduler.add_first(self, handles)
 
     def kill(self) -> None:
         """Drop the process: no callback, no finally block, nothing of it runs any more.

@@ -330,8 +330,7 @@ class Connection:
         delay_s = self._network.latency_s() + self._network.lateness_s(sender, target)
         at_s = max(self._free_at_s[index], scheduler.now_s + delay_s)
         self._free_at_s[index] = at_s
-        handle = scheduler.deliver(target.loop, arrive, delay_s=at_s - scheduler.now_s)
-        on_the_way.append(handle)
+        on_the_way.append(scheduler.deliver_at(target.loop, arrive, at_s))
 
     def lose_unsent(self, sender: Host, random: SeededRandom) -> None:
         """Drop the tail, of a random length, of what is on the way from `sender`."""

@@ -18,7 +18,7 @@ import heapq
 import sys
 import warnings
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -140,6 +140,10 @@ class Scheduler:
         """Run `handle` after all that is ready now."""
         self._ready.append((loop, handle))
 
+    def add_first(self, loop: NodeLoop, handles: Sequence[asyncio.Handle]) -> None:
+        """Run `handles` before all that is ready now: they became ready earlier."""
+        self._ready.extendleft((loop, handle) for handle in reversed(handles))
+
     def add_timer(self, virtual_s: float, loop: NodeLoop, handle: asyncio.TimerHandle) -> None:
         """Make `handle` ready at `virtual_s`; equal times keep the order of the calls."""
         self._push(virtual_s, loop, handle)
@@ -148,8 +152,14 @@ class Scheduler:
         self, loop: NodeLoop, callback: Callable[[], None], *, delay_s: float
     ) -> asyncio.Handle:
         """Run `callback` on another node's loop after `delay_s` virtual seconds."""
+        return self.deliver_at(loop, callback, self.now_s + delay_s)
+
+    def deliver_at(
+        self, loop: NodeLoop, callback: Callable[[], None], at_s: float
+    ) -> asyncio.Handle:
+        """Run `callback` on another node's loop; callbacks of the same time keep their order."""
         handle = asyncio.Handle(callback, (), loop, loop.context.copy())
-        self._push(self.now_s + delay_s, loop, handle)
+        self._push(at_s, loop, handle)
         return handle
 
     def stall(self, loop: NodeLoop, seconds: float) -> None:
@@ -198,7 +208,8 @@ class Scheduler:
                 self._advance()
                 continue
             loop, handle = self._ready.popleft()
-            is_held = loop.is_paused or loop.stalled_until_s > self.now_s
+            # Behind what is held until its release, too: callbacks of a loop keep their order.
+            is_held = loop.is_paused or loop.stalled_until_s > self.now_s or loop.held
             if is_held and not loop.is_dead:
                 loop.held.append(handle)
             elif not loop.is_dead and not handle.cancelled():
