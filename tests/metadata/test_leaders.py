@@ -207,6 +207,7 @@ def test_the_last_complete_replica_that_is_damaged_is_not_elected_by_itself(worl
     world.elect("t", kind=UNCLEAN)
     after = world.partition("t")
     assert (after.leader_id, after.isr, after.damaged) == (owner, (owner,), (owner,))
+    assert after.unhealed == (), "it truncates its log before it leads"
 
 
 def test_a_damaged_replica_is_the_last_that_an_unclean_election_takes(world: World) -> None:

@@ -133,13 +133,14 @@ def _state_after(
 def _take_out(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
-    known = {one for one in partition.damaged if one != partition.leader_id}
     state = next_state(
         partition,
         topic_rules(topic, image),
         isr=tuple(one for one in partition.isr if one != broker_id),
         may_lead=lambda one: image.is_alive(one) and one != broker_id,
-        damaged=tuple(one for one in partition.replicas if one == broker_id or one in known),
+        damaged=tuple(
+            one for one in partition.replicas if one == broker_id or one in partition.unhealed
+        ),
     )
     if state.leader_id is None and not state.isr and not state.elr:
         # Only now may the damaged replica lead, where the topic allows it: it cuts its log first.

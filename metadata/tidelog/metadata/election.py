@@ -64,7 +64,7 @@ def next_state(
     may_lead = exclude_offline(may_lead, offline)
     if damaged is None:
         # A damaged leader was elected to cut its log; if it did not, it reports again.
-        damaged = tuple(one for one in partition.damaged if one != partition.leader_id)
+        damaged = partition.unhealed
     elr = _find_eligible(partition, isr=isr, without=(*lost_data, *damaged))
     leader_id = _choose_complete_leader(partition, isr=isr, elr=elr, may_lead=may_lead)
     if leader_id is not None:

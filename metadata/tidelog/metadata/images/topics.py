@@ -42,6 +42,11 @@ class PartitionImage:
     offline: tuple[int, ...] = ()
     """Replicas whose disk failed, until the broker restarts or reports that it works again."""
 
+    @property
+    def unhealed(self) -> tuple[int, ...]:
+        """Damaged replicas but the leader, which truncates its log before it leads."""
+        return tuple(one for one in self.damaged if one != self.leader_id)
+
 
 @dataclass(frozen=True, slots=True)
 class TopicImage:

@@ -211,7 +211,7 @@ def _partition(
         log_end_offset=log_end_offset,
         elr=partition.elr,
         last_known_leader_id=partition.last_known_leader_id,
-        damaged=partition.damaged,
+        damaged=partition.unhealed,
         offline=partition.offline,
         size_bytes=size_bytes,
     )
