@@ -85,14 +85,18 @@ class LeaderChecks:
     ) -> None:
         """In the very process that the leader heard of: another one has to catch up.
 
-        Not one that a newer epoch left out of ISR and ELR: what it cut since is no loss.
+        Not one that a newer epoch left out of ISR and ELR, or that follows an unclean leader since:
+        what it cut since is no loss.
         """
         known = followers_of(leader).get(member)
         state = self._sound.newest_state(hosted)
         has_left = (
             state is not None
             and state.leader_epoch > leader.leader_epoch
-            and member not in (*state.isr, *state.elr)
+            and (
+                member not in (*state.isr, *state.elr)
+                or self._book.known(hosted.topic_id, hosted.partition) is None
+            )
         )
         if known is None or has_left:
             return
