@@ -70,6 +70,8 @@ class ClusterSimulationConfig:
     """The story's transactions."""
     cluster_defaults: Mapping[str, str] = field(default_factory=dict)
     """Defaults of topics that the cluster is given first."""
+    creates_topics: bool = False
+    """True: a client that asks for a topic may have it created, as some of this seed do."""
     internal_topics: tuple[TopicPlan, ...] = ()
     """Topics that the product creates by itself, or the clients of a story's transactions."""
 
@@ -101,7 +103,7 @@ class ClusterSimulationConfig:
             groups=self.groups,
             transactions=self.coordinators,
             broker_heartbeat_interval_ms=self.heartbeat_interval_ms,
-            auto_create_topics_enable=False,
+            auto_create_topics_enable=self.creates_topics,
             controller=replace(
                 config.controller,
                 session_timeout_ms=self.session_timeout_ms,
