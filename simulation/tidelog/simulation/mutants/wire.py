@@ -22,7 +22,7 @@ from tidelog.node.kafka_apis.error_codes import Place, kafka_code
 from tidelog.node.kafka_apis.fetch import FetchHandler
 from tidelog.node.kafka_apis.metadata import MetadataHandler, _Form, _Made, _topic
 from tidelog.node.kafka_apis.produce import ProduceHandler
-from tidelog.simulation.mutants import wire_foreign, wire_groups
+from tidelog.simulation.mutants import wire_foreign, wire_groups, wire_rooms
 from tidelog.simulation.mutants.mutant import Mutant, replaces
 from tidelog.v1 import common_pb2
 
@@ -177,6 +177,7 @@ ALL: dict[str, Mutant] = {
         *globals().values(),
         *vars(wire_foreign).values(),
         *vars(wire_groups).values(),
+        *vars(wire_rooms).values(),
     ]
     if isinstance(mutant, Mutant)
 }

@@ -16,6 +16,7 @@ from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
 from tidelog.simulation.suites.findings import Findings, SeedResult
 from tidelog.simulation.wire import newcomer
 from tidelog.simulation.wire.coverage import COVERAGE
+from tidelog.simulation.wire.cramped import CRAMPED_PROBABILITY, cramped
 from tidelog.simulation.wire.server_tap import ServerTap
 from tidelog.simulation.wire.strangers import Strangers
 from tidelog.simulation.wire.wide_stranger import PROBABILITY, WideStranger
@@ -51,8 +52,16 @@ def run_seed(
     has_newcomer = has_faults and of_newcomer.random() < newcomer.USED_PROBABILITY
     has_newcomer &= not config.cluster_defaults
     config = replace(config, creates_topics=has_newcomer)
+    of_crowd = random.fork("crowd")
+    is_cramped = has_faults and of_crowd.random() < CRAMPED_PROBABILITY
+    if is_cramped:
+        config = cramped(of_crowd, config)
     findings = Findings()
-    tap = ServerTap(lambda: simulation.cluster.network.tap, findings.report)
+    tap = ServerTap(
+        lambda: simulation.cluster.network.tap,
+        findings.report,
+        answer_bytes_max=config.replica.unread.answer_bytes_max,
+    )
     simulation = ClusterSimulation(
         seed=seed,
         config=config,
@@ -77,7 +86,10 @@ def run_seed(
         choice=choice if has_faults else "",
         coverage=COVERAGE,
         guest=guest,
-        strangers=Strangers(simulation, random.fork("strangers"), clients.bootstrap),
+        strangers=Strangers(
+            *(simulation, random.fork("strangers"), clients.bootstrap),
+            crowd=of_crowd if is_cramped else None,
+        ),
         visitor=newcomer.Newcomer(simulation, of_newcomer, clients.bootstrap).come
         if has_newcomer
         else None,

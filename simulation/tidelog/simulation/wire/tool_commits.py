@@ -20,10 +20,12 @@ from tidelog.simulation.wire.group_frames import GroupTopic, UnknownAnswerError
 from tidelog.simulation.wire.wire_client import WireClient
 from tidelog.simulation.wire.wire_producer import UNEXPECTED
 
-USED_PROBABILITY = 0.25
+USED_PROBABILITY = 0.5
 """Share of the members beside which a tool commits."""
 DUE_PROBABILITY = 0.3
 AHEAD_MAX = 1_000
+EPOCHS_FROM = 6
+"""First version of OffsetCommit that names leader epochs."""
 TOOL_GROUP = "of-a-tool"
 
 
@@ -59,7 +61,7 @@ class ToolCommits:
         request = frames.find_request(of.group_id, version)
         answer = await self._client.any_call(request, version, FindCoordinatorResponse)
         link = await self._client.link_to(frames.found(answer, version))
-        version = self._versions[frames.OFFSET_COMMIT]
+        version = max(EPOCHS_FROM, self._versions[frames.OFFSET_COMMIT])
         message = frames.commit_request(of, Committer(), partition, committed, version)
         done = await link.call(
             message, version, OffsetCommitResponse, timeout_s=self._client.timeout_s
