@@ -288,7 +288,7 @@ class StubClient:
 
 async def test_a_leader_of_before_is_not_asked_for_what_a_later_one_stored() -> None:
     client: Any = StubClient()
-    reader = WireReader(client, SeededRandom(1), is_lossy=False, has_limits=False)
+    reader = WireReader(client, SeededRandom(1), is_lossy=False, is_foreign=False)
     reader.assign([(TOPIC, 0)])
     reader.seek((TOPIC, 0), 7, last_epoch=4)
     assert await reader.getmany(timeout_ms=10, max_records=1) == []

@@ -6,7 +6,7 @@ It owns the story of a run and what its result holds; never what strikes or what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -107,12 +107,17 @@ def play(
     coverage: Sequence[str],
     guest: Guest | None = None,
     strangers: Company | None = None,
+    visitor: Callable[[], Awaitable[None]] | None = None,
 ) -> SeedResult:
-    """Run the story of a scenario, the random storm, or ("") no faults, over a new simulation."""
+    """Run the story of a scenario, the random storm, or ("") no faults, over a new simulation.
+
+    `visitor` comes after a storm, when all is at rest, unless some fault stays.
+    """
     findings = simulation.findings
     scenario = SCENARIOS.get(choice)
     story = _Story(simulation, workload, random, choice=choice, guest=guest)
     story.strangers = strangers if choice == STORM else None
+    story.visitor = visitor if choice == STORM else None
     with nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
             simulation.cluster.run(story.run())
@@ -157,6 +162,7 @@ class _Story:
         guest: Guest | None,
     ) -> None:
         self.strangers: Company | None = None
+        self.visitor: Callable[[], Awaitable[None]] | None = None
         self._simulation = simulation
         self._guest = guest
         self._workload = workload
@@ -241,6 +247,8 @@ class _Story:
             self._simulation.invariants.at_quiet()
             if self._guest is not None:
                 await self._guest.at_rest()
+            if self.visitor is not None and not self._simulation.exempt:
+                await self.visitor()
 
     async def _comes_to_rest(self, within_s: float, invariant: str) -> bool:
         """Wait for it; a report when it takes too long."""

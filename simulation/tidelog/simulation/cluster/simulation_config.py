@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tidelog.broker.coordinator.group_config import GroupConfig
+from tidelog.broker.kafka.config import KafkaConfig
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.chaos.workloads.plans import (
@@ -70,6 +71,10 @@ class ClusterSimulationConfig:
     """The story's transactions."""
     cluster_defaults: Mapping[str, str] = field(default_factory=dict)
     """Defaults of topics that the cluster is given first."""
+    kafka: KafkaConfig = field(default_factory=KafkaConfig)
+    """Rooms of the listeners of Kafka's protocol."""
+    creates_topics: bool = False
+    """True: a client that asks for a topic may have it created, as some of this seed do."""
     internal_topics: tuple[TopicPlan, ...] = ()
     """Topics that the product creates by itself, or the clients of a story's transactions."""
 
@@ -97,11 +102,12 @@ class ClusterSimulationConfig:
         return replace(
             config,
             replica=self.replica,
+            kafka=self.kafka,
             raft=self.raft,
             groups=self.groups,
             transactions=self.coordinators,
             broker_heartbeat_interval_ms=self.heartbeat_interval_ms,
-            auto_create_topics_enable=False,
+            auto_create_topics_enable=self.creates_topics,
             controller=replace(
                 config.controller,
                 session_timeout_ms=self.session_timeout_ms,

@@ -15,17 +15,14 @@ from tidelog.kafka.messages.fetch_response import FetchResponse
 from tidelog.kafka.messages.metadata_response import MetadataResponseTopic
 from tidelog.kafka.messages.offset_for_leader_epoch_response import EpochEndOffset
 from tidelog.kafka.messages.produce_response import PartitionProduceResponse, ProduceResponse
-from tidelog.log import validation
 from tidelog.log.append_result import AppendResult
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.validation import ProducedBatch
 from tidelog.node.kafka_apis import fetch, leader_epochs, produce
 from tidelog.node.kafka_apis.error_codes import Place, kafka_code
 from tidelog.node.kafka_apis.fetch import FetchHandler
 from tidelog.node.kafka_apis.metadata import MetadataHandler, _Form, _Made, _topic
 from tidelog.node.kafka_apis.produce import ProduceHandler
-from tidelog.records.batch import BatchHeader
-from tidelog.simulation.mutants import wire_groups
+from tidelog.simulation.mutants import wire_foreign, wire_groups, wire_rooms
 from tidelog.simulation.mutants.mutant import Mutant, replaces
 from tidelog.v1 import common_pb2
 
@@ -167,14 +164,6 @@ def frame_limit_after_allocation(self: FrameReader) -> int:
     return _checked_size(self)
 
 
-@replaces(validation, "_derived")
-def max_timestamps_believed(
-    header: BatchHeader, batch: memoryview, _newest_ms: int
-) -> ProducedBatch:
-    """A batch's newest timestamp is what its header says: retention deletes records early."""
-    return header, batch
-
-
 def _names_of(handler: Any, image: Any) -> dict[bytes, str]:
     """Names of all topics that this handler has ever seen, by their ids."""
     known: dict[bytes, str] = vars(handler).setdefault("_wrongly_known", {})
@@ -184,7 +173,12 @@ def _names_of(handler: Any, image: Any) -> dict[bytes, str]:
 
 ALL: dict[str, Mutant] = {
     mutant.name: mutant
-    for mutant in [*globals().values(), *vars(wire_groups).values()]
+    for mutant in [
+        *globals().values(),
+        *vars(wire_foreign).values(),
+        *vars(wire_groups).values(),
+        *vars(wire_rooms).values(),
+    ]
     if isinstance(mutant, Mutant)
 }
 

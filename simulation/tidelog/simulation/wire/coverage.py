@@ -28,5 +28,8 @@ COVERAGE = (
     "error_27",
     "wide_requests",
     "wide_calls",
+    "refused_batches",
+    "tool_commits",
+    "first_batches",
 )
 """`error_N`: answers to readers and members with that error of Kafka's."""

@@ -31,6 +31,7 @@ from tidelog.kafka.messages.offset_fetch_response import OffsetFetchResponse
 from tidelog.kafka.messages.sync_group_response import SyncGroupResponse
 from tidelog.simulation.wire import group_frames as frames
 from tidelog.simulation.wire.group_frames import GroupTopic, UnknownAnswerError
+from tidelog.simulation.wire.tool_commits import ToolCommits
 from tidelog.simulation.wire.wire_client import WireClient
 from tidelog.simulation.wire.wire_producer import UNEXPECTED
 
@@ -40,7 +41,9 @@ M = TypeVar("M", bound=Message)
 class FrameCalls:
     """See the module."""
 
-    def __init__(self, client: WireClient, group_id: str) -> None:
+    def __init__(self, client: WireClient, group_id: str, tool: ToolCommits | None = None) -> None:
+        """Begin; `tool` commits what the member commits."""
+        self._tool = tool
         self._client = client
         self._group_id = group_id
         self._versions = client.versions.of_groups
@@ -84,6 +87,8 @@ class FrameCalls:
             if codes.keys() != {partition}:
                 raise UnknownAnswerError(f"commit of partition {partition}: {codes}")
             frames.check(frames.OFFSET_COMMIT, codes[partition])
+        if self._tool is not None:
+            self._tool.commit(of, partition, committed)
 
     async def fetch(
         self, partitions: Sequence[int], *, timeout_s: float

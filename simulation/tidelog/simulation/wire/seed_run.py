@@ -14,7 +14,9 @@ from tidelog.simulation.cluster.seed_run import Guest, play
 from tidelog.simulation.cluster.simulation import ClusterSimulation, NodeOptions
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
 from tidelog.simulation.suites.findings import Findings, SeedResult
+from tidelog.simulation.wire import newcomer
 from tidelog.simulation.wire.coverage import COVERAGE
+from tidelog.simulation.wire.cramped import CRAMPED_PROBABILITY, cramped
 from tidelog.simulation.wire.server_tap import ServerTap
 from tidelog.simulation.wire.strangers import Strangers
 from tidelog.simulation.wire.wide_stranger import PROBABILITY, WideStranger
@@ -45,8 +47,21 @@ def run_seed(
     config = _draw(random.fork("config"), has_faults=has_faults)
     config, times = draw_group(random.fork("group"), config, is_certain=not has_faults)
     config = replace(config, raft=replace(config.raft, engine=engine))
+    of_newcomer = random.fork("newcomer")
+    # Among defaults at their worst a topic that states nothing promises nothing.
+    has_newcomer = has_faults and of_newcomer.random() < newcomer.USED_PROBABILITY
+    has_newcomer &= not config.cluster_defaults
+    config = replace(config, creates_topics=has_newcomer)
+    of_crowd = random.fork("crowd")
+    is_cramped = has_faults and of_crowd.random() < CRAMPED_PROBABILITY
+    if is_cramped:
+        config = cramped(of_crowd, config)
     findings = Findings()
-    tap = ServerTap(lambda: simulation.cluster.network.tap, findings.report)
+    tap = ServerTap(
+        lambda: simulation.cluster.network.tap,
+        findings.report,
+        answer_bytes_max=config.replica.unread.answer_bytes_max,
+    )
     simulation = ClusterSimulation(
         seed=seed,
         config=config,
@@ -54,7 +69,7 @@ def run_seed(
         timeline_sink=timeline_sink,
         options=NodeOptions(listeners=listeners, on_built=tap.install),
     )
-    clients = WireClients(simulation, random.fork("clients"), has_limits=has_faults)
+    clients = WireClients(simulation, random.fork("clients"), is_storm=has_faults)
     group: WireGroup | None = None
     if times is not None:
         group = clients.group(times)
@@ -71,7 +86,13 @@ def run_seed(
         choice=choice if has_faults else "",
         coverage=COVERAGE,
         guest=guest,
-        strangers=Strangers(simulation, random.fork("strangers"), clients.bootstrap),
+        strangers=Strangers(
+            *(simulation, random.fork("strangers"), clients.bootstrap),
+            crowd=of_crowd if is_cramped else None,
+        ),
+        visitor=newcomer.Newcomer(simulation, of_newcomer, clients.bootstrap).come
+        if has_newcomer
+        else None,
     )
 
 

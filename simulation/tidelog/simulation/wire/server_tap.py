@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import Handler
+from tidelog.broker.kafka.server import KafkaServer
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import broker_of, held_by
 from tidelog.kafka.apis import request_class, response_class
@@ -30,6 +31,15 @@ from tidelog.simulation.engine.network import Host
 from tidelog.simulation.wire.group_tap import JUDGED as JUDGED_OF_GROUPS
 from tidelog.simulation.wire.group_tap import GroupTap
 from tidelog.simulation.wire.leader_claims import BAD_ANSWER
+from tidelog.simulation.wire.node_checks import (
+    UNREAD,
+    UNREAD_SLACK_BYTES,
+    WIDE_STEP,
+    Stepped,
+    elements_of,
+    find_wide_steps,
+    unread_bytes,
+)
 from tidelog.v1 import common_pb2, data_pb2
 
 JUDGED = frozenset({PRODUCE, FETCH, LIST_OFFSETS})
@@ -52,9 +62,12 @@ Tap = Callable[[Host, object, object], None]
 class ServerTap:
     """Put before the handlers of each node that is built."""
 
-    def __init__(self, tap: Callable[[], Tap | None], report: Report) -> None:
+    def __init__(
+        self, tap: Callable[[], Tap | None], report: Report, *, answer_bytes_max: int
+    ) -> None:
         self._tap = tap
         self._report = report
+        self.unread_bytes_max = answer_bytes_max + UNREAD_SLACK_BYTES
         self.of_group: GroupTap | None = None
         """For requests of the group's members; None: the seed has no group."""
 
@@ -63,7 +76,8 @@ class ServerTap:
         server = None if machine.node is None else machine.node.kafka
         if server is not None and machine.host is not None:
             apis = server._apis  # noqa: SLF001  # nothing in the product looks on
-            handler = _TappedHandler(apis.handler, machine, machine.host, self)
+            checked = _CheckedHandler(apis.handler, machine, server, self)
+            handler = _TappedHandler(checked, machine, machine.host, self)
             server._apis = replace(apis, handler=handler)  # noqa: SLF001
 
     def note(self, host: Host, request: object, response: object) -> None:
@@ -76,9 +90,45 @@ class ServerTap:
         """An answer is no message, or one about other partitions than were named."""
         self._report(BAD_ANSWER, what)
 
+    def check_node(
+        self, name: str, server: KafkaServer, asked: tuple[Request, int], steps: int, size: int
+    ) -> None:
+        """Check what a node holds, and how it has handled a request with so many elements."""
+        request, elements = asked
+        complaint = find_wide_steps(elements, steps, size)
+        if complaint:
+            self._report(WIDE_STEP, f"{name}, API {request.header.api_key}: {complaint}")
+        held = unread_bytes(server)
+        if held > self.unread_bytes_max:
+            self._report(UNREAD, f"{name} holds {held} bytes of answers that nobody takes")
+
     def on_fenced(self, what: str) -> None:
         """A request that named an older leader epoch was served."""
         self._report(FENCED, what)
+
+
+class _CheckedHandler:
+    """See `tidelog.broker.kafka.peer.Handler`."""
+
+    def __init__(
+        self, handler: Handler, machine: Machine, server: KafkaServer, tap: ServerTap
+    ) -> None:
+        self._handler = handler
+        self._machine = machine
+        self._server = server
+        self._tap = tap
+
+    async def __call__(self, request: Request, call: Call) -> Sequence[Buffer] | None:
+        elements = elements_of(request)
+        work = Stepped(self._work(request, call))
+        buffers = await work
+        size = sum(map(len, buffers or ()))
+        asked = request, elements
+        self._tap.check_node(self._machine.name, self._server, asked, work.steps, size)
+        return buffers
+
+    async def _work(self, request: Request, call: Call) -> Sequence[Buffer] | None:
+        return await self._handler(request, call)
 
 
 class _TappedHandler:

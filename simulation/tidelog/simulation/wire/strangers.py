@@ -6,8 +6,9 @@
     parked     joins a group of its own and says nothing more
     half-open  connects, and says nothing at all
 
-Two of five seeds have some. They are never taken away: honest clients must come to rest beside
-them. Whatever the nodes answer them, or whether they are cut off, is not judged here.
+Two of five seeds have some, and some seeds a crowd, with nodes whose rooms it fills. They are never
+taken away: honest clients must come to rest beside them. Whatever the nodes answer them, or whether
+they are cut off, is not judged here.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tidelog.core.chance import SeededRandom, one_of
 from tidelog.core.errors import TidelogError
 from tidelog.kafka.message import Message
 from tidelog.kafka.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from tidelog.kafka.messages.metadata_request import MetadataRequest
+from tidelog.kafka.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tidelog.net.byte_streams import ByteStream
 from tidelog.simulation.cluster.simulation import ClusterSimulation
 from tidelog.simulation.wire.frames import FrameConnection
@@ -30,9 +31,15 @@ USED_PROBABILITY = 0.4
 STRANGERS_MAX = 12
 WIDE_MAX = 3_000
 """Elements of a wide request: more makes a seed slow."""
-FRAME_BYTES = 20 << 20
-"""Announced by a slow stranger."""
 SLOW_BYTES_MAX, SLOW_S_MAX = 400, 0.5
+CROWD_SLOW_BYTES_MAX = 16 << 10
+"""Bytes at a time of a slow one of a crowd: a frame is whole before it counts as stopped."""
+CROWD_MIN, CROWD_MAX = 20, 60
+IDLE_MIN, IDLE_MAX = 60, 240
+"""Half-open connections of a crowd: half of those that its nodes take, and more."""
+CROWD_KINDS = ("slow", "unread")
+NAMES, NAME_CHARACTERS = 500, 240
+"""Topics that a crowd's unread requests name: 130 KB of answer each."""
 REST_S_MAX = 3.0
 UNREAD_REQUESTS = 50
 METADATA_VERSION, JOIN_VERSION = 9, 6
@@ -44,8 +51,14 @@ class Strangers:
     """Strangers of a seed; `stay` until it is cancelled."""
 
     def __init__(
-        self, simulation: ClusterSimulation, random: SeededRandom, bootstrap: Sequence[str]
+        self,
+        simulation: ClusterSimulation,
+        random: SeededRandom,
+        bootstrap: Sequence[str],
+        *,
+        crowd: SeededRandom | None,
     ) -> None:
+        """Draw them; `crowd`: many more come, as many as fill rooms that are small."""
         self._simulation = simulation
         self._random = random
         self._bootstrap = bootstrap
@@ -59,6 +72,13 @@ class Strangers:
         count = random.randrange(1, STRANGERS_MAX) if random.random() < USED_PROBABILITY else 0
         self._drawn = [one_of(random, sorted(kinds)) for _ in range(count)]
         self._acts = kinds
+        self._is_crowd = crowd is not None
+        if crowd is not None:
+            count = crowd.randrange(CROWD_MIN, CROWD_MAX)
+            self._drawn += [f"stranger_{one_of(crowd, CROWD_KINDS)}" for _ in range(count)]
+            self._drawn += ["stranger_half_open"] * crowd.randrange(IDLE_MIN, IDLE_MAX)
+        names = (f"{one}".rjust(NAME_CHARACTERS, "n") for one in range(NAMES))
+        self._named = [MetadataRequestTopic(name=name) for name in names]
 
     async def stay(self) -> None:
         """Call for as long as the seed lasts; one that was cut off comes again."""
@@ -88,10 +108,15 @@ class Strangers:
 
     def _send_slowly(self, caller: _Caller) -> None:
         if not caller.has_begun:
-            caller.push(FRAME_BYTES.to_bytes(4, "big"))
-        caller.push(bytes(self._random.randrange(1, SLOW_BYTES_MAX)))
+            caller.push(self._simulation.config.kafka.request_bytes_max.to_bytes(4, "big"))
+        most = CROWD_SLOW_BYTES_MAX if self._is_crowd else SLOW_BYTES_MAX
+        caller.push(bytes(self._random.randrange(1, most)))
 
     def _ask_unread(self, caller: _Caller) -> None:
+        if self._is_crowd:
+            request = MetadataRequest(topics=self._named, allow_auto_topic_creation=False)
+            caller.send(request, METADATA_VERSION)
+            return
         for _ in range(UNREAD_REQUESTS):
             caller.send(MetadataRequest(topics=None), METADATA_VERSION)
 

@@ -8,6 +8,7 @@ from tidelog.net.listeners import CLIENT, KAFKA, Listener, one_listener
 from tidelog.simulation.cluster.simulation import ClusterSimulation
 from tidelog.simulation.groups.simulation_config import ClassicTimes
 from tidelog.simulation.wire.leader_claims import ClaimChecks
+from tidelog.simulation.wire.producer_habits import draw_habits
 from tidelog.simulation.wire.versions import draw_versions
 from tidelog.simulation.wire.wire_client import WireClient
 from tidelog.simulation.wire.wire_group import WireGroup
@@ -15,8 +16,6 @@ from tidelog.simulation.wire.wire_producer import WireProducer
 from tidelog.simulation.wire.wire_reader import WireReader
 
 KAFKA_PORT, GRPC_PORT = 9092, 9192
-LYING_PROBABILITY = 0.3
-"""Probability of a producer whose headers say something else about their records than these."""
 
 
 def listeners(name: str) -> tuple[Listener, ...]:
@@ -32,10 +31,10 @@ class WireClients:
     may_omit_timestamp = True
 
     def __init__(
-        self, simulation: ClusterSimulation, random: SeededRandom, *, has_limits: bool
+        self, simulation: ClusterSimulation, random: SeededRandom, *, is_storm: bool
     ) -> None:
-        """Begin; `has_limits`: readers may ask for less than a batch has."""
-        self._has_limits = has_limits
+        """Begin; `is_storm`: clients have foreign habits, and limits below what a batch has."""
+        self._is_storm = is_storm
         self._simulation = simulation
         self._random = random
         self._made = 0
@@ -44,20 +43,25 @@ class WireClients:
 
     def producer(self, plan: ProducerPlan) -> WireProducer:
         """See `Clients.producer`."""
-        is_lossy = self._simulation.config.plan(plan.topic).is_lossy
+        topic = self._simulation.config.plan(plan.topic)
         client, random = self._client(plan.name, plan.topic)
-        is_lying = random.random() < LYING_PROBABILITY
-        return WireProducer(client, plan, is_lossy=is_lossy, is_lying=is_lying)
+        clock = self._simulation.client_ports(plan.name)["clock"]
+        habits = draw_habits(random, topic, clock.wall_ms, is_storm=self._is_storm)
+        return WireProducer(client, plan, habits, is_lossy=topic.is_lossy)
 
     def reader(self, name: str, topic: TopicPlan) -> WireReader:
         """See `Clients.reader`."""
         client, random = self._client(name, topic.name)
-        return WireReader(client, random, is_lossy=topic.is_lossy, has_limits=self._has_limits)
+        return WireReader(client, random, is_lossy=topic.is_lossy, is_foreign=self._is_storm)
 
     def group(self, times: ClassicTimes) -> WireGroup:
         """Make the members of a group."""
         random = self._random.fork("group")
-        return WireGroup(self._simulation, times, self.checks, random, bootstrap=self.bootstrap)
+        return WireGroup(
+            *(self._simulation, times, self.checks, random),
+            bootstrap=self.bootstrap,
+            is_foreign=self._is_storm,
+        )
 
     def _client(self, name: str, topic: str) -> tuple[WireClient, SeededRandom]:
         self._made += 1

@@ -35,6 +35,7 @@ from tidelog.simulation.wire.group_frames import draw_versions as draw_group_ver
 from tidelog.simulation.wire.group_reading import HANDED_OUT, HandedOut, MemberReading
 from tidelog.simulation.wire.group_tap import GroupTap
 from tidelog.simulation.wire.leader_claims import ClaimChecks
+from tidelog.simulation.wire.tool_commits import ToolCommits
 from tidelog.simulation.wire.versions import draw_versions
 from tidelog.simulation.wire.wire_client import WireClient
 from tidelog.simulation.wire.wire_reader import WireReader
@@ -94,7 +95,9 @@ class FrameWays:
         random: SeededRandom,
         *,
         bootstrap: list[str],
+        is_foreign: bool,
     ) -> None:
+        self._is_foreign = is_foreign
         self._base = base
         self._claims = claims
         self._handed = handed
@@ -127,9 +130,10 @@ class FrameWays:
                 random,
             )
 
-        reader = WireReader(client(), random, is_lossy=False, has_limits=False)
+        reader = WireReader(client(), random, is_lossy=False, is_foreign=False)
         reading = MemberReading(host.name, reader, self._handed, host.loop, random)
-        return MemberPorts(FrameCalls(client(), CLASSIC_GROUP), reading)
+        tool = ToolCommits(client(), random.fork("tool")) if self._is_foreign else None
+        return MemberPorts(FrameCalls(client(), CLASSIC_GROUP, tool), reading)
 
     async def be_late(self, group: ClassicGroup, place: int, member: ClassicMember) -> None:
         """Have the member's requests to its coordinator late, while others come and go.
@@ -162,12 +166,16 @@ class WireGroup:
         random: SeededRandom,
         *,
         bootstrap: list[str],
+        is_foreign: bool,
     ) -> None:
+        """Begin; `is_foreign`: a tool commits beside the members."""
         report, count = base.findings.report, base.count_event
         self._base = base
         self._handed = HandedOut(STEADY, report, count)
         self._checks = ClassicChecks(report, count)
-        ways: ClassicWays = FrameWays(base, claims, self._handed, random, bootstrap=bootstrap)
+        ways: ClassicWays = FrameWays(
+            *(base, claims, self._handed, random), bootstrap=bootstrap, is_foreign=is_foreign
+        )
         self._group = ClassicGroup(
             base, times, self._checks, random, shards=self._shards, ways=ways
         )

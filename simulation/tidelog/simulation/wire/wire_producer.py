@@ -25,13 +25,14 @@ from tidelog.kafka.messages.produce_request import (
     TopicProduceData,
 )
 from tidelog.kafka.messages.produce_response import PartitionProduceResponse, ProduceResponse
-from tidelog.records.batch import HEADER_BYTES, parse_header, seal
 from tidelog.records.compression import Codec
 from tidelog.records.records import NO_TIMESTAMP, BatchBuilder
 from tidelog.simulation.wire.answers import MAY_BE_STORED, OUT_OF_ORDER, RETRIED, name
 from tidelog.simulation.wire.cluster_map import Leader
 from tidelog.simulation.wire.link import Link
 from tidelog.simulation.wire.partition_queue import Batch, PartitionQueue
+from tidelog.simulation.wire.producer_habits import ProducerHabits
+from tidelog.simulation.wire.refused_batches import RefusedBatch
 from tidelog.simulation.wire.wire_client import BACKOFF_S, WireClient
 
 ACKS_ALL = -1
@@ -40,6 +41,7 @@ REQUESTS_PER_BROKER_MAX = 5
 RECORDS_PER_BATCH_MAX = 4
 GONE_VALUE = b"to a topic that is gone"
 UNEXPECTED = "unexpected-error"
+BLAMED = "blamed-records"
 
 
 class _Item(NamedTuple):
@@ -59,14 +61,13 @@ class WireProducer:
     """See `LoadProducer`."""
 
     def __init__(
-        self, client: WireClient, plan: ProducerPlan, *, is_lossy: bool, is_lying: bool
+        self, client: WireClient, plan: ProducerPlan, habits: ProducerHabits, *, is_lossy: bool
     ) -> None:
-        """Begin; `is_lying`: its headers name the first record's time as the newest, as kafkajs."""
         self._client = client
         self._checks = client.checks
         self._plan = plan
         self._is_lossy = is_lossy
-        self._is_lying = is_lying
+        self._habits = habits
         self._codec = Codec[plan.compression.upper()]
         self._queues: defaultdict[int, PartitionQueue[_Item]] = defaultdict(PartitionQueue)
         self._not_before_s: dict[int, float] = {}
@@ -231,6 +232,7 @@ class WireProducer:
             await self._retry_all(sent, str(error), is_outcome_unknown=False)
             return
         self._try_gone_id(link, sent[0].partition)
+        self._try_refused(link, sent[0].partition)
         request, version = self._request(sent), self._client.versions.produce
         if self._plan.acks == 0:
             link.send_unanswered(request, version)
@@ -272,11 +274,11 @@ class WireProducer:
             )
         numbers = (self._producer_id, self._epoch, batch.sequence)
         if not self._is_idempotent:
-            numbers = (-1, -1, -1)
+            numbers = (-1, -1, batch.sequence if self._habits.is_numbering else -1)
         data = builder.build(
             producer_id=numbers[0], producer_epoch=numbers[1], base_sequence=numbers[2]
         )
-        return _lying(data, batch.items[0].timestamp_ms) if self._is_lying else data
+        return self._habits.sealed(data, [item.timestamp_ms for item in batch.items])
 
     def _try_gone_id(self, link: Link, partition: int) -> None:
         """Write by the id of the incarnation before, as a client does that was away."""
@@ -300,6 +302,33 @@ class WireProducer:
             return
         code = answer.responses[0].partition_responses[0].error_code
         self._checks.on_gone_id("Produce", code)
+
+    def _try_refused(self, link: Link, partition: int) -> None:
+        """Write what must be refused, beside the records of the load."""
+        refused = self._habits.refused
+        batch = None if refused is None else refused.draw()
+        if batch is None:
+            return
+        data = [PartitionProduceData(index=partition, records=batch.data)]
+        topic_id = self._client.topic_id
+        topic = TopicProduceData(name=self._client.topic, topic_id=topic_id, partition_data=data)
+        request = ProduceRequest(acks=1, timeout_ms=1_000, topic_data=[topic])
+        version = self._client.versions.produce
+        asking = link.call(request, version, ProduceResponse, timeout_s=self._client.timeout_s)
+        self._start(self._hear_of_refusal(batch, asking))
+
+    async def _hear_of_refusal(
+        self, batch: RefusedBatch, asking: Awaitable[ProduceResponse]
+    ) -> None:
+        try:
+            answer = await asking
+        except CallFailedError:
+            return
+        self._checks.count("refused_batches")
+        part = answer.responses[0].partition_responses[0]
+        complaint = batch.complaint(part, self._client.versions.produce)
+        if complaint:
+            self._checks.report(BLAMED, f"{self._client.topic}-{part.index}: {complaint}")
 
     # Answers
 
@@ -368,8 +397,3 @@ class WireProducer:
     def _retry(self, sent: _Sent, why: str, is_outcome_unknown: bool) -> None:  # noqa: FBT001
         queue = self._queues[sent.partition]
         queue.put_back(sent.batch, why, is_outcome_unknown=is_outcome_unknown)
-
-
-def _lying(data: bytes, first_ms: int) -> bytes:
-    header = parse_header(data)._replace(max_timestamp=first_ms)
-    return seal(header, data[HEADER_BYTES:])

@@ -55,6 +55,8 @@ EPOCH_NAMED_FROM = 9
 """First version of Fetch that names the leader epoch."""
 TIMEOUT_S = 2.0
 EPOCH_END = "epoch-end"
+REPLICA_PROBABILITY, REPLICA_ID_MAX = 0.3, 8
+"""Share of the readers that name a replica when they look offsets up, as kafka-python 3.0 does."""
 LOOKUPS_MAX = 300
 """Attempts to look offsets up: longer than a leader may be away."""
 
@@ -88,16 +90,19 @@ class WireReader:
     """See `LoadReader`."""
 
     def __init__(
-        self, client: WireClient, random: SeededRandom, *, is_lossy: bool, has_limits: bool
+        self, client: WireClient, random: SeededRandom, *, is_lossy: bool, is_foreign: bool
     ) -> None:
-        """Begin; `has_limits`: a fetch may ask for less than a batch has."""
+        """Begin; `is_foreign`: it may fetch less than a batch, and look up as a replica."""
         self._client = client
         self._checks = client.checks
         self._positions: dict[int, Position] = {}
         self._is_lossy = is_lossy
-        least = 1 if has_limits else BATCH_BYTES
+        least = 1 if is_foreign else BATCH_BYTES
         self._partition_bytes_max = random.randrange(least, least + 3_000)
         self._bytes_max = random.randrange(least, least + 20_000)
+        own = random.fork("replica")
+        names_replica = is_foreign and own.random() < REPLICA_PROBABILITY
+        self._replica_id = own.randrange(0, REPLICA_ID_MAX) if names_replica else -1
         self._topic_id: bytes | None = None
         self._fetching: dict[int, asyncio.Task[_Fetched | None]] = {}
         """By node: the fetch that it has not answered, or whose answer nobody took."""
@@ -255,7 +260,7 @@ class WireReader:
             partition_index=partition, current_leader_epoch=leader.epoch, timestamp=at
         )
         request = ListOffsetsRequest(
-            replica_id=-1,
+            replica_id=self._replica_id,
             topics=[ListOffsetsTopic(name=self._client.topic, partitions=[asked])],
         )
         version = self._client.versions.list_offsets

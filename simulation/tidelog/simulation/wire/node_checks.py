@@ -1,0 +1,80 @@
+"""Checks of a node's listeners beside answers: the loop's steps, and bytes that nobody takes.
+
+    wide-step       a request of many elements is handled in steps of few
+    unread-answers  answers that no peer has taken, of all connections, have their room and no more
+
+A step costs no virtual time, so elements are counted instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Generator
+from typing import Any, Generic, TypeVar
+
+from tidelog.broker.kafka.connection import Request
+from tidelog.broker.kafka.server import KafkaServer
+from tidelog.core.turns import PER_PIECE
+from tidelog.kafka.apis import request_class
+from tidelog.kafka.errors import KafkaMessageError
+
+WIDE_STEP, UNREAD = "wide-step", "unread-answers"
+ELEMENTS_PER_STEP_MAX = 2 * PER_PIECE
+"""On the average of a request: twice what a turn of the cheapest work has."""
+UNREAD_SLACK_BYTES = 256 << 10
+"""Answers to fetches, which are counted apart, and small ones that go beyond."""
+
+T = TypeVar("T")
+
+
+class Stepped(Generic[T]):
+    """A coroutine whose steps are counted."""
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self.steps = 1
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        """Run it, passing on what it waits for."""
+        work = self._work.__await__()
+        try:
+            waited = next(work)
+            while True:
+                self.steps += 1
+                try:
+                    sent = yield waited
+                except BaseException as error:  # noqa: BLE001  # it is thrown to where it belongs
+                    waited = work.throw(error)
+                else:
+                    waited = work.send(sent)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+def elements_of(request: Request) -> int:
+    """Elements of all lists of a request that may be wide; of others 0."""
+    if request.size <= ELEMENTS_PER_STEP_MAX:
+        return 0
+    header = request.header
+    try:
+        return request_class(header.api_key).decode_counted(
+            bytes(request.body), header.api_version, elements_max=request.size
+        )[1]
+    except KafkaMessageError:
+        return 0
+
+
+def find_wide_steps(elements: int, steps: int, answer_bytes: int) -> str:
+    """Complaint about a request that was answered in too few steps; empty: none.
+
+    Not of one that was refused as a whole: its answer has fewer bytes than it had elements.
+    """
+    if elements <= steps * ELEMENTS_PER_STEP_MAX or answer_bytes < elements:
+        return ""
+    return f"{elements} elements were handled in {steps} steps"
+
+
+def unread_bytes(server: KafkaServer) -> int:
+    """Bytes of answers that no peer has taken."""
+    peers = server._peers  # noqa: SLF001  # nothing in the product looks on
+    return sum(one.connection.answers.unsent_bytes for one in peers)
