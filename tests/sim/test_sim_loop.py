@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import inspect
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -306,3 +308,23 @@ def test_a_slow_processor_makes_its_own_node_late_and_no_other(scheduler: Schedu
         assert took[slow].result() - began_s > 1.0
 
     scheduler.run(scheduler.new_loop("main"), main())
+
+
+@pytest.mark.filterwarnings("error")
+def test_work_that_a_task_of_a_dead_node_never_began_is_closed(scheduler: Scheduler) -> None:
+    driver, node = scheduler.new_loop("driver"), scheduler.new_loop("node")
+    work = asyncio.sleep(0)
+
+    async def guard(work: Coroutine[Any, Any, None]) -> None:
+        await work
+
+    async def main() -> None:
+        node.pause()
+        node.create_task(guard(work))
+        await asyncio.sleep(1)
+        node.kill()
+
+    scheduler.run(driver, main())
+    scheduler.close()
+
+    assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED

@@ -7,6 +7,7 @@ never opens a socket, never starts a thread: whatever would, refuses and names t
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import Context
@@ -240,6 +241,17 @@ def _close(task: asyncio.Task[Any]) -> None:
     coroutine = task.get_coro()
     try:
         if coroutine is not None:
+            for unbegun in _handed_to(coroutine):
+                unbegun.close()
             coroutine.close()
     except BaseException:  # noqa: BLE001  # the dead may say anything; nobody listens
         pass
+
+
+def _handed_to(coroutine: object) -> list[Coroutine[Any, Any, Any]]:
+    """Coroutines among the arguments of one that never began: to close it closes none of them."""
+    if not inspect.iscoroutine(coroutine) or coroutine.cr_frame is None:
+        return []
+    if inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED:
+        return []
+    return [one for one in coroutine.cr_frame.f_locals.values() if inspect.iscoroutine(one)]
