@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from tidelog.chaos.workloads.plans import COMPACTED, EXPIRING, TopicPlan
-from tidelog.chaos.workloads.record_parts import PartsDrawer
+from tidelog.chaos.workloads.record_parts import Carried, PartsDrawer
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history import Parts
 from tidelog.log.config import log_config
@@ -59,13 +60,13 @@ def _check_configs(plan: TopicPlan) -> None:
         assert config.retention_bytes == size
 
 
-def parts(count: int, **options: bool) -> list[Parts]:
+def parts(count: int, **options: Any) -> list[Parts]:
     drawer = PartsDrawer(SeededRandom(1), lambda: NOW_MS, codec="zstd", **options)
     return [drawer.draw(b"%d" % number) for number in range(count)]
 
 
 def test_records_have_all_kinds_of_parts() -> None:
-    found = parts(2_000, may_omit_timestamp=True)
+    found = parts(2_000, carried=Carried(may_omit_timestamp=True))
 
     times = [one.timestamp_ms or 0 for one in found]
     assert {None, b"", b"k0", b"k7"} <= {one.key for one in found}

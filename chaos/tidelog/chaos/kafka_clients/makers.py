@@ -8,6 +8,7 @@ from typing import Protocol
 from tidelog.chaos.kafka_clients.producer import AioProducer
 from tidelog.chaos.kafka_clients.reader import AioReader
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.record_parts import CARRIES_ALL, Carried
 
 
 class KafkaPort(Protocol):
@@ -23,10 +24,13 @@ class KafkaPort(Protocol):
 class KafkaClients:
     """See `Clients`; those of aiokafka."""
 
-    may_omit_timestamp = False
-
     def __init__(self, port: KafkaPort) -> None:
         self._port = port
+
+    def carried(self, plan: ProducerPlan) -> Carried:
+        """See `Clients.carried`."""
+        del plan
+        return CARRIES_ALL
 
     def producer(self, plan: ProducerPlan) -> AioProducer:
         """See `Clients.producer`."""

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.record_parts import CARRIES_ALL, Carried
 from tidelog.chaos.workloads.workload_port import WorkloadPort
 from tidelog.client import Consumer, Producer, Record, RecordMetadata, TopicPartition
 from tidelog.core.errors import CallFailedError
@@ -99,9 +100,8 @@ class CodecReader(Protocol):
 class Clients(Protocol):
     """Maker of a workload's clients."""
 
-    @property
-    def may_omit_timestamp(self) -> bool:
-        """True if its producers can send a record without a timestamp (-1)."""
+    def carried(self, plan: ProducerPlan) -> Carried:
+        """Tell which parts of a record a producer of this plan can send."""
 
     def producer(self, plan: ProducerPlan) -> LoadProducer:
         """Make a producer of this plan."""
@@ -113,12 +113,15 @@ class Clients(Protocol):
 class GrpcClients:
     """See `Clients`; those of `tidelog.client`."""
 
-    may_omit_timestamp = False
-
     def __init__(self, port: WorkloadPort) -> None:
         self._port = port
 
-    def producer(self, plan: ProducerPlan) -> Producer:
+    def carried(self, plan: ProducerPlan) -> Carried:
+        """See `Clients.carried`."""
+        del plan
+        return CARRIES_ALL
+
+    def producer(self, plan: ProducerPlan) -> LoadProducer:
         """See `Clients.producer`."""
         acks = _ACKS[plan.acks]
         return Producer(
@@ -135,7 +138,7 @@ class GrpcClients:
             **self._port.client_ports(plan.name),
         )
 
-    def reader(self, name: str, topic: TopicPlan) -> Consumer:
+    def reader(self, name: str, topic: TopicPlan) -> LoadReader:
         """See `Clients.reader`."""
         del topic
         return Consumer(

@@ -8,6 +8,7 @@ or none at all where the client's protocol has a way to say so.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tidelog.client import Record
@@ -32,8 +33,22 @@ _NAMES = ("h", "trace", "ü", "")
 _VALUES = (None, b"", b"v", b"\x00\xff" * 6)
 
 
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Parts of a record that a producer's protocol carries."""
+
+    may_omit_timestamp: bool = False
+    """True if it can send a record without a timestamp (-1)."""
+    has_timestamps: bool = True
+    has_headers: bool = True
+    is_key_text: bool = False
+
+
+CARRIES_ALL = Carried()
+
+
 class PartsDrawer:
-    """Draws of one producer; `may_omit_timestamp`: its protocol can send a record without one.
+    """Draws of one producer, of the parts that are `carried`.
 
     `is_backdating`: most of its records are older than their topic keeps them.
     `is_compacted`: the topic's records need keys, and some are tombstones.
@@ -46,14 +61,14 @@ class PartsDrawer:
         wall_ms: Callable[[], int] | None,
         *,
         codec: str = "",
-        may_omit_timestamp: bool = False,
+        carried: Carried = CARRIES_ALL,
         is_compacted: bool = False,
         is_backdating: bool = False,
     ) -> None:
         self._random = random
         self._wall_ms = wall_ms
         self._codec = codec
-        self._may_omit_timestamp = may_omit_timestamp
+        self._carried = carried
         self._is_compacted = is_compacted
         self._is_backdating = is_backdating
         self._last_ms = 0 if wall_ms is None else wall_ms()
@@ -64,7 +79,7 @@ class PartsDrawer:
         return Parts(
             key=self._key(),
             headers=((NAME_HEADER, name),) if is_null else self._headers(),
-            timestamp_ms=self._timestamp_ms(),
+            timestamp_ms=self._timestamp_ms() if self._carried.has_timestamps else None,
             codec=self._codec,
             is_null=is_null,
         )
@@ -80,9 +95,12 @@ class PartsDrawer:
             return None
         if draw < 0.9:
             return b"k%d" % self._random.randrange(0, KEYS)
-        return self._random.randbytes(self._random.randrange(0, 24))
+        key = self._random.randbytes(self._random.randrange(0, 24))
+        return key.hex().encode() if self._carried.is_key_text else key
 
     def _headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        if not self._carried.has_headers:
+            return ()
         count = (0, 0, 0, 1, 2)[self._random.randrange(0, 5)]
         return tuple(
             (one_of(self._random, _NAMES), one_of(self._random, _VALUES)) for _ in range(count)
@@ -94,7 +112,7 @@ class PartsDrawer:
         now_ms, draw = self._wall_ms(), self._random.random()
         if self._is_backdating and self._random.random() < BACKDATED_SHARE:
             return now_ms - LATE_MS_MAX - self._random.randrange(0, VERY_LATE_MS_MAX)
-        if draw < 0.08 and self._may_omit_timestamp:
+        if draw < 0.08 and self._carried.may_omit_timestamp:
             return NO_TIMESTAMP
         if draw < 0.6:
             self._last_ms = now_ms

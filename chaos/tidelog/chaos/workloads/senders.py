@@ -76,7 +76,7 @@ class Sender:
             codec=plan.compression,
             is_compacted=incarnation.plan.is_compacted,
             is_backdating=incarnation.plan.may_be_deleted_from,
-            may_omit_timestamp=self._clients.may_omit_timestamp,
+            carried=self._clients.carried(plan),
         )
 
     async def run(self) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tidelog.client.producing.producer import Producer
 from tidelog.client.records import RecordMetadata
+from tidelog.core.env import Clock, Random
 from tidelog.core.errors import (
     BrokerNotAvailableError,
     ClusterAuthorizationFailedError,
@@ -62,7 +63,12 @@ class Post(NamedTuple):
 
 
 def producer_for(
-    config: HttpProduceConfig, bootstrap: str, transport: Transport | None = None
+    config: HttpProduceConfig,
+    bootstrap: str | Sequence[str],
+    transport: Transport | None = None,
+    *,
+    clock: Clock | None = None,
+    random: Random | None = None,
 ) -> Producer:
     """A producer for `RecordPosts`; its limits end within those of `config`."""
     record_bytes = config.max_bytes + RECORD_SLACK_BYTES
@@ -76,6 +82,8 @@ def producer_for(
         max_block_ms=config.timeout_ms // TAKING_SHARE,
         delivery_timeout_ms=config.timeout_ms // DELIVERY_SHARE,
         transport=transport,
+        clock=clock,
+        random=random,
     )
 
 

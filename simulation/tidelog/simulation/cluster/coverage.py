@@ -26,6 +26,9 @@ COVERAGE = (
     "recreated_topics",
     "deletions",
     "unknown_outcomes",
+    "table_producers",
+    "table_readers",
+    "http_producers",
 )
 _OF_STATS = {
     "truncated_records": "truncated_records",

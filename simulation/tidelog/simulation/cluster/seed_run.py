@@ -22,6 +22,7 @@ from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.faults import Faults
 from tidelog.simulation.cluster.lasting_faults import LastingFaults
+from tidelog.simulation.cluster.mixed_clients import MixedClients
 from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to, nodes_silent
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
@@ -87,7 +88,8 @@ def run_seed(
     simulation = ClusterSimulation(
         seed=seed, config=config, findings=findings, timeline_sink=timeline_sink
     )
-    workload = Workload(simulation, random.fork("workload"))
+    clients = MixedClients(simulation, random.fork("clients")) if scenario is None else None
+    workload = Workload(simulation, random.fork("workload"), clients)
     return play(
         simulation,
         workload,

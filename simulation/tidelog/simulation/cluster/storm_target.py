@@ -172,7 +172,8 @@ class StormTarget:
                 yield f"broker {node_id} is fenced"
         for topic, partition in image.partitions():
             is_full = set(partition.isr) | self.exempt >= set(partition.replicas)
-            if partition.leader_id is None or not is_full or partition.unhealed:
+            is_whole = self.exempt.issuperset(partition.unhealed)
+            if partition.leader_id is None or not (is_full and is_whole):
                 yield f"{topic.name}-{partition.partition}: {partition}"
         yield from self.budget.outstanding()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.record_parts import Carried
 from tidelog.core.chance import SeededRandom
 from tidelog.net.listeners import CLIENT, KAFKA, Listener, one_listener
 from tidelog.simulation.cluster.simulation import ClusterSimulation
@@ -28,8 +29,6 @@ def listeners(name: str) -> tuple[Listener, ...]:
 class WireClients:
     """See `Clients`."""
 
-    may_omit_timestamp = True
-
     def __init__(
         self, simulation: ClusterSimulation, random: SeededRandom, *, is_storm: bool
     ) -> None:
@@ -40,6 +39,11 @@ class WireClients:
         self._made = 0
         self.bootstrap = [f"node-{one}:{KAFKA_PORT}" for one in simulation.config.broker_ids]
         self.checks = ClaimChecks(simulation.findings.report, simulation.count_event)
+
+    def carried(self, plan: ProducerPlan) -> Carried:
+        """See `Clients.carried`."""
+        del plan
+        return Carried(may_omit_timestamp=True)
 
     def producer(self, plan: ProducerPlan) -> WireProducer:
         """See `Clients.producer`."""

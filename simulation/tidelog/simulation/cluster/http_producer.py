@@ -1,0 +1,95 @@
+"""A producer of a workload that posts records to a node's HTTP endpoint, without its sockets.
+
+It owns what a POST carries: a value as it came, a key of text, a partition; no headers, no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from tidelog.chaos.workloads.plans import ProducerPlan
+from tidelog.client import RecordMetadata
+from tidelog.core.errors import CallFailedError, TidelogError
+from tidelog.node.http_produce.answers import Answer
+from tidelog.node.http_produce.config import HttpProduceConfig
+from tidelog.node.http_produce.posts import Post, RecordPosts, producer_for
+
+STATUS_OK = 200
+
+
+class PostRefusedError(TidelogError):
+    """A POST whose records are not stored."""
+
+
+class HttpProducer:
+    """See `LoadProducer`."""
+
+    def __init__(self, bootstrap: Sequence[str], plan: ProducerPlan, ports: Mapping[str, Any]):
+        config = HttpProduceConfig(is_enabled=True, timeout_ms=2 * plan.delivery_timeout_ms)
+        self._producer = producer_for(config, bootstrap, **ports)
+        self._posts = RecordPosts(self._producer, config)
+        self._turn = asyncio.Lock()
+        """One post after the other: nothing keeps those of one time in order."""
+        self._calls: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        await self._producer.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.gather(*self._calls)
+        await self._posts.close()
+
+    async def submit(
+        self,
+        topic: str,
+        /,
+        *,
+        value: bytes | None,
+        partition: int,
+        key: bytes | None = None,
+        headers: tuple[tuple[str, bytes | None], ...] = (),
+        timestamp_ms: int | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """See `LoadProducer.submit`."""
+        assert value is not None
+        assert not headers
+        assert timestamp_ms is None
+        query = [("partition", str(partition))]
+        if key is not None:
+            query.append(("key", key.decode()))
+        post = Post(topic, query, "application/octet-stream", len(value), _chunks(value))
+        outcome: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
+        call = asyncio.create_task(self._post(post, partition, outcome))
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        return outcome
+
+    async def _post(
+        self, post: Post, partition: int, outcome: asyncio.Future[RecordMetadata]
+    ) -> None:
+        async with self._turn:
+            answer = await self._posts.answer(post)
+        if answer.status == STATUS_OK:
+            outcome.set_result(RecordMetadata(post.topic, partition, _offset(answer), -1))
+            return
+        said = f"{answer.status} {answer.body}"
+        is_unknown = answer.body["outcome_unknown"]
+        outcome.set_exception(CallFailedError(said) if is_unknown else PostRefusedError(said))
+
+
+def _offset(answer: Answer) -> int:
+    places: Any = answer.body["offsets"]  # the form of an answer: see `answers`
+    return int(places[0]["offset"])
+
+
+async def _chunks(value: bytes) -> AsyncIterator[bytes]:
+    yield value
