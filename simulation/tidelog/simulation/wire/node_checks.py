@@ -20,6 +20,8 @@ from tidelog.kafka.errors import KafkaMessageError
 WIDE_STEP, UNREAD = "wide-step", "unread-answers"
 ELEMENTS_PER_STEP_MAX = 2 * PER_PIECE
 """On the average of a request: twice what a turn of the cheapest work has."""
+OWN_STEPS = 5
+"""Steps of a wide request that has nothing to do: it waits for its turns, room and answer."""
 UNREAD_SLACK_BYTES = 256 << 10
 """Answers to fetches, which are counted apart, and small ones that go beyond."""
 
@@ -69,7 +71,8 @@ def find_wide_steps(elements: int, steps: int, answer_bytes: int) -> str:
 
     Not of one that was refused as a whole: its answer has fewer bytes than it had elements.
     """
-    if elements <= steps * ELEMENTS_PER_STEP_MAX or answer_bytes < elements:
+    worked = max(1, steps - OWN_STEPS)
+    if elements <= worked * ELEMENTS_PER_STEP_MAX or answer_bytes < elements:
         return ""
     return f"{elements} elements were handled in {steps} steps"
 
