@@ -46,7 +46,8 @@ NAMES, NAME_CHARACTERS = 500, 240
 REST_S_MAX = 3.0
 UNREAD_REQUESTS = 50
 METADATA_VERSION, JOIN_VERSION = 9, 6
-HOST = "strangers"
+HOST, JOINERS_HOST = "strangers", "joiners"
+"""Members have an address of their own: others of theirs would leave no room for their requests."""
 SPACE_BYTES = 4 << 10
 
 
@@ -88,11 +89,13 @@ class Strangers:
     async def stay(self) -> None:
         """Call for as long as the seed lasts; one that was cut off comes again."""
         if self._drawn:
-            self._simulation.client_ports(HOST)
+            for host in (HOST, JOINERS_HOST) if self._is_crowd else (HOST,):
+                self._simulation.client_ports(host)
             await asyncio.gather(*map(self._stay, self._drawn))
 
     async def _stay(self, kind: str) -> None:
-        dialer = self._simulation.dialer(HOST)
+        is_joiner = kind == "stranger_joined"
+        dialer = self._simulation.dialer(JOINERS_HOST if is_joiner else HOST)
         while True:
             caller = _Caller(is_reading=kind != "stranger_unread")
             try:
