@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tidelog.core.turns import PER_TURN, in_turns
-from tidelog.simulation.wire.node_checks import Stepped, find_wide_steps
+from tidelog.simulation.wire.node_checks import OWN_STEPS, Stepped, find_wide_steps
 
 ELEMENTS = 3_000
 
@@ -32,6 +32,7 @@ def test_steps_of_a_wide_request_are_counted_and_its_result_is_passed_on() -> No
 
 def test_a_wide_request_in_one_step_is_complained_about_unless_it_was_refused_as_a_whole() -> None:
     assert find_wide_steps(ELEMENTS, 1, ELEMENTS)
+    assert find_wide_steps(ELEMENTS, OWN_STEPS + 1, ELEMENTS)
     assert not find_wide_steps(ELEMENTS, 1, 10)
     assert not find_wide_steps(PER_TURN, 1, ELEMENTS)
 

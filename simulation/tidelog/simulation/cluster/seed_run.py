@@ -12,6 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from tidelog.chaos.story.scenario_run import ScenarioRun, StoryOver
+from tidelog.chaos.workloads.plans import CHURNED
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
@@ -24,6 +25,7 @@ from tidelog.simulation.cluster.faults import Faults
 from tidelog.simulation.cluster.lasting_faults import LastingFaults
 from tidelog.simulation.cluster.mixed_clients import MixedClients
 from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to, nodes_silent
+from tidelog.simulation.cluster.passing_topics import USED_PROBABILITY, PassingTopics
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
 from tidelog.simulation.cluster.simulation_config import draw_config
@@ -85,6 +87,12 @@ def run_seed(
     if scenario is not None:
         config = shape(scenario, config)
     config = replace(config, raft=replace(config.raft, engine=engine))
+    of_passing = random.fork("passing")
+    # A topic of the workload that is deleted may not be made by a send that came late.
+    has_passing = scenario is None and has_faults and of_passing.random() < USED_PROBABILITY
+    has_passing &= not config.cluster_defaults
+    has_passing &= all(one.name != CHURNED for one in config.topics)
+    config = replace(config, creates_topics=has_passing)
     simulation = ClusterSimulation(
         seed=seed, config=config, findings=findings, timeline_sink=timeline_sink
     )
@@ -97,6 +105,7 @@ def run_seed(
         choice=choice if has_faults else "",
         coverage=COVERAGE,
         strangers=Strangers(simulation, random.fork("strangers"), simulation.topics[0].name),
+        visitor=PassingTopics(simulation, of_passing).come if has_passing else None,
     )
 
 

@@ -11,6 +11,7 @@ from tidelog.client.producing import outcomes
 from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.producing.outcomes import Outcomes
 from tidelog.client.producing.sequences import Sequences
+from tidelog.client.routing import Routing
 from tidelog.records.batch import BATCHES_PER_PRODUCER_MAX, parse_header
 from tidelog.records.records import iter_records, rebuild_batch
 from tidelog.simulation.mutants.mutant import replaces
@@ -69,3 +70,10 @@ def unknown_epochs_pipelined(_self: Sequences, _tp: Any) -> int:
 def late_answers_handed_out(_position: Any, _offset: Any) -> bool:
     """A silent leader's late records are handed out, though another's were."""
     return True
+
+
+@replaces(Routing, "_ask_for_topics")
+async def deleted_topics_made_again(self: Routing) -> None:
+    """Each refresh of a producer asks for all topics that it has known, and may create them."""
+    names = list({**self._interest, **self._waiting})
+    await self._ask(names, may_create=self._config.allow_auto_topic_creation)

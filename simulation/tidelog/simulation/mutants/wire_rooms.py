@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidelog.broker.coordinator.member_bytes import MemberBytes
 from tidelog.broker.kafka.crowd import Crowd
 from tidelog.broker.kafka.request_budget import REQUEST_COST_BYTES, RequestBudget, RequestRoom
 from tidelog.core import turns
@@ -46,3 +47,10 @@ def answers_without_room(self: AnswerBudget, answer: Answer) -> bool:
 def idle_connections_stay(_self: Crowd[Any], _host: str, _now_s: float) -> Any:
     """No idle connection gives way to a newcomer."""
     return None
+
+
+@replaces(MemberBytes, "check_room")
+def members_without_room(
+    _self: MemberBytes, _group_id: str, _host: str, _growth_bytes: int
+) -> None:
+    """Members join however much all of them hold already."""

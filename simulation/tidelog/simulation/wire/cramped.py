@@ -1,7 +1,7 @@
 """Nodes with little room at their listeners of Kafka's protocol, for a crowd of strangers. Pure.
 
 All is smaller than by default in about the same proportion, so that a crowd of fifty fills it: the
-frames that may be announced, the requests and answers in memory, the connections.
+frames that may be announced, the requests, answers and members in memory, the connections.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -30,4 +30,10 @@ def cramped(random: SeededRandom, config: ClusterSimulationConfig) -> ClusterSim
     )
     answer_bytes = random.randrange(192 << 10, 512 << 10)
     unread = replace(config.replica.unread, answer_bytes_max=answer_bytes)
-    return replace(config, kafka=kafka, replica=replace(config.replica, unread=unread))
+    member_bytes = random.randrange(256 << 10, 768 << 10)
+    return replace(
+        config,
+        kafka=kafka,
+        replica=replace(config.replica, unread=unread),
+        groups=replace(config.groups, group_members_max_bytes=member_bytes),
+    )

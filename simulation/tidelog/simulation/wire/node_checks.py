@@ -2,6 +2,7 @@
 
     wide-step       a request of many elements is handled in steps of few
     unread-answers  answers that no peer has taken, of all connections, have their room and no more
+    member-bytes    so has what classic members gave to their coordinator
 
 A step costs no virtual time, so elements are counted instead.
 """
@@ -9,21 +10,34 @@ A step costs no virtual time, so elements are counted instead.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.server import KafkaServer
 from tidelog.core.turns import PER_PIECE
 from tidelog.kafka.apis import request_class
 from tidelog.kafka.errors import KafkaMessageError
+from tidelog.simulation.cluster.cluster import Machine
+from tidelog.simulation.groups.coordinator_checks import coordinator_of, hosted_by
 
-WIDE_STEP, UNREAD = "wide-step", "unread-answers"
+WIDE_STEP, UNREAD, MEMBER_BYTES = "wide-step", "unread-answers", "member-bytes"
 ELEMENTS_PER_STEP_MAX = 2 * PER_PIECE
 """On the average of a request: twice what a turn of the cheapest work has."""
+OWN_STEPS = 5
+"""Steps of a wide request that has nothing to do: it waits for its turns, room and answer."""
 UNREAD_SLACK_BYTES = 256 << 10
 """Answers to fetches, which are counted apart, and small ones that go beyond."""
+MEMBERS_SLACK_BYTES = 64 << 10
+"""Growth of members that are there, which is free."""
 
 T = TypeVar("T")
+
+
+class NodeLimits(NamedTuple):
+    """Rooms of each node."""
+
+    answer_bytes_max: int
+    member_bytes_max: int
 
 
 class Stepped(Generic[T]):
@@ -69,9 +83,23 @@ def find_wide_steps(elements: int, steps: int, answer_bytes: int) -> str:
 
     Not of one that was refused as a whole: its answer has fewer bytes than it had elements.
     """
-    if elements <= steps * ELEMENTS_PER_STEP_MAX or answer_bytes < elements:
+    worked = max(1, steps - OWN_STEPS)
+    if elements <= worked * ELEMENTS_PER_STEP_MAX or answer_bytes < elements:
         return ""
     return f"{elements} elements were handled in {steps} steps"
+
+
+def member_bytes(machine: Machine) -> int:
+    """Bytes of protocols that classic members gave to a node, which coordinates their groups."""
+    coordinator = coordinator_of(machine)
+    hosted = {} if coordinator is None else hosted_by(coordinator)
+    return sum(
+        len(given.metadata)
+        for one in hosted.values()
+        for group in one.shard.classic.by_id.values()
+        for member in group.state.members.values()
+        for given in member.protocols
+    )
 
 
 def unread_bytes(server: KafkaServer) -> int:

@@ -17,6 +17,7 @@ from tidelog.simulation.suites.findings import Findings, SeedResult
 from tidelog.simulation.wire import newcomer
 from tidelog.simulation.wire.coverage import COVERAGE
 from tidelog.simulation.wire.cramped import CRAMPED_PROBABILITY, cramped
+from tidelog.simulation.wire.node_checks import NodeLimits
 from tidelog.simulation.wire.server_tap import ServerTap
 from tidelog.simulation.wire.strangers import Strangers
 from tidelog.simulation.wire.wide_stranger import PROBABILITY, WideStranger
@@ -41,26 +42,30 @@ def run_seed(
     """Run a storm under `seed`: see `cluster.seed_run.run_seed`.
 
     In the control nobody asks for less than a batch, or for no acknowledgement, and each seed has a
-    group.
+    group, as has one with a crowd.
     """
     random = SeededRandom(seed).fork("wire")
     config = _draw(random.fork("config"), has_faults=has_faults)
-    config, times = draw_group(random.fork("group"), config, is_certain=not has_faults)
+    of_crowd = random.fork("crowd")
+    is_cramped = has_faults and of_crowd.random() < CRAMPED_PROBABILITY
+    has_group = is_cramped or not has_faults
+    config, times = draw_group(random.fork("group"), config, is_certain=has_group)
     config = replace(config, raft=replace(config.raft, engine=engine))
     of_newcomer = random.fork("newcomer")
     # Among defaults at their worst a topic that states nothing promises nothing.
     has_newcomer = has_faults and of_newcomer.random() < newcomer.USED_PROBABILITY
     has_newcomer &= not config.cluster_defaults
     config = replace(config, creates_topics=has_newcomer)
-    of_crowd = random.fork("crowd")
-    is_cramped = has_faults and of_crowd.random() < CRAMPED_PROBABILITY
     if is_cramped:
         config = cramped(of_crowd, config)
     findings = Findings()
     tap = ServerTap(
         lambda: simulation.cluster.network.tap,
         findings.report,
-        answer_bytes_max=config.replica.unread.answer_bytes_max,
+        NodeLimits(
+            answer_bytes_max=config.replica.unread.answer_bytes_max,
+            member_bytes_max=config.groups.group_members_max_bytes,
+        ),
     )
     simulation = ClusterSimulation(
         seed=seed,

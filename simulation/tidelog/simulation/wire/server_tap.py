@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.peer import Handler
-from tidelog.broker.kafka.server import KafkaServer
 from tidelog.chaos.invariants.invariant import Report
 from tidelog.chaos.node_inside import broker_of, held_by
 from tidelog.kafka.apis import request_class, response_class
@@ -28,16 +27,21 @@ from tidelog.net.call import Call
 from tidelog.node.kafka_apis.table import FETCH, LIST_OFFSETS, PRODUCE
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.engine.network import Host
+from tidelog.simulation.wire import group_frames as frames
 from tidelog.simulation.wire.group_tap import JUDGED as JUDGED_OF_GROUPS
 from tidelog.simulation.wire.group_tap import GroupTap
 from tidelog.simulation.wire.leader_claims import BAD_ANSWER
 from tidelog.simulation.wire.node_checks import (
+    MEMBER_BYTES,
+    MEMBERS_SLACK_BYTES,
     UNREAD,
     UNREAD_SLACK_BYTES,
     WIDE_STEP,
+    NodeLimits,
     Stepped,
     elements_of,
     find_wide_steps,
+    member_bytes,
     unread_bytes,
 )
 from tidelog.v1 import common_pb2, data_pb2
@@ -62,12 +66,10 @@ Tap = Callable[[Host, object, object], None]
 class ServerTap:
     """Put before the handlers of each node that is built."""
 
-    def __init__(
-        self, tap: Callable[[], Tap | None], report: Report, *, answer_bytes_max: int
-    ) -> None:
+    def __init__(self, tap: Callable[[], Tap | None], report: Report, limits: NodeLimits) -> None:
         self._tap = tap
         self._report = report
-        self.unread_bytes_max = answer_bytes_max + UNREAD_SLACK_BYTES
+        self._limits = limits
         self.of_group: GroupTap | None = None
         """For requests of the group's members; None: the seed has no group."""
 
@@ -76,7 +78,7 @@ class ServerTap:
         server = None if machine.node is None else machine.node.kafka
         if server is not None and machine.host is not None:
             apis = server._apis  # noqa: SLF001  # nothing in the product looks on
-            checked = _CheckedHandler(apis.handler, machine, server, self)
+            checked = _CheckedHandler(apis.handler, machine, self)
             handler = _TappedHandler(checked, machine, machine.host, self)
             server._apis = replace(apis, handler=handler)  # noqa: SLF001
 
@@ -90,17 +92,18 @@ class ServerTap:
         """An answer is no message, or one about other partitions than were named."""
         self._report(BAD_ANSWER, what)
 
-    def check_node(
-        self, name: str, server: KafkaServer, asked: tuple[Request, int], steps: int, size: int
-    ) -> None:
-        """Check what a node holds, and how it has handled a request with so many elements."""
-        request, elements = asked
-        complaint = find_wide_steps(elements, steps, size)
-        if complaint:
-            self._report(WIDE_STEP, f"{name}, API {request.header.api_key}: {complaint}")
-        held = unread_bytes(server)
-        if held > self.unread_bytes_max:
-            self._report(UNREAD, f"{name} holds {held} bytes of answers that nobody takes")
+    def check_handled(self, machine: Machine, key: int, wide_steps: str) -> None:
+        """Check what a node holds after a request of this API; `wide_steps` is a complaint."""
+        if wide_steps:
+            self._report(WIDE_STEP, f"{machine.name}, API {key}: {wide_steps}")
+        if machine.node is None or machine.node.kafka is None:
+            return
+        held = unread_bytes(machine.node.kafka)
+        if held > self._limits.answer_bytes_max + UNREAD_SLACK_BYTES:
+            self._report(UNREAD, f"{machine.name} holds {held} bytes of answers nobody takes")
+        held = member_bytes(machine) if key == frames.JOIN_GROUP else 0
+        if held > self._limits.member_bytes_max + MEMBERS_SLACK_BYTES:
+            self._report(MEMBER_BYTES, f"{machine.name} holds {held} bytes of members")
 
     def on_fenced(self, what: str) -> None:
         """A request that named an older leader epoch was served."""
@@ -110,21 +113,18 @@ class ServerTap:
 class _CheckedHandler:
     """See `tidelog.broker.kafka.peer.Handler`."""
 
-    def __init__(
-        self, handler: Handler, machine: Machine, server: KafkaServer, tap: ServerTap
-    ) -> None:
+    def __init__(self, handler: Handler, machine: Machine, tap: ServerTap) -> None:
         self._handler = handler
         self._machine = machine
-        self._server = server
         self._tap = tap
 
     async def __call__(self, request: Request, call: Call) -> Sequence[Buffer] | None:
         elements = elements_of(request)
         work = Stepped(self._work(request, call))
         buffers = await work
-        size = sum(map(len, buffers or ()))
-        asked = request, elements
-        self._tap.check_node(self._machine.name, self._server, asked, work.steps, size)
+        size_bytes = sum(map(len, buffers or ()))
+        wide_steps = find_wide_steps(elements, work.steps, size_bytes)
+        self._tap.check_handled(self._machine, request.header.api_key, wide_steps)
         return buffers
 
     async def _work(self, request: Request, call: Call) -> Sequence[Buffer] | None:

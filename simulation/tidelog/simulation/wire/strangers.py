@@ -5,6 +5,7 @@
     unread     asks for all metadata on and on, and reads no answer
     parked     joins a group of its own and says nothing more
     half-open  connects, and says nothing at all
+    joined     joins one group after another, with large protocols (in crowds alone)
 
 Two of five seeds have some, and some seeds a crowd, with nodes whose rooms it fills. They are never
 taken away: honest clients must come to rest beside them. Whatever the nodes answer them, or whether
@@ -37,13 +38,16 @@ CROWD_SLOW_BYTES_MAX = 16 << 10
 CROWD_MIN, CROWD_MAX = 20, 60
 IDLE_MIN, IDLE_MAX = 60, 240
 """Half-open connections of a crowd: half of those that its nodes take, and more."""
-CROWD_KINDS = ("slow", "unread")
+CROWD_KINDS = ("slow", "unread", "joined")
+PROTOCOLS, PROTOCOL_BYTES, ID_FREE_JOIN_VERSION = 32, 4 << 10, 3
+"""Of a member of a crowd, which needs no id before it joins."""
 NAMES, NAME_CHARACTERS = 500, 240
 """Topics that a crowd's unread requests name: 130 KB of answer each."""
 REST_S_MAX = 3.0
 UNREAD_REQUESTS = 50
 METADATA_VERSION, JOIN_VERSION = 9, 6
-HOST = "strangers"
+HOST, JOINERS_HOST = "strangers", "joiners"
+"""Members have an address of their own: others of theirs would leave no room for their requests."""
 SPACE_BYTES = 4 << 10
 
 
@@ -69,8 +73,10 @@ class Strangers:
             "stranger_parked": self._park,
             "stranger_half_open": lambda _: None,
         }
+        drawable = sorted(kinds)
+        kinds["stranger_joined"] = self._join
         count = random.randrange(1, STRANGERS_MAX) if random.random() < USED_PROBABILITY else 0
-        self._drawn = [one_of(random, sorted(kinds)) for _ in range(count)]
+        self._drawn = [one_of(random, drawable) for _ in range(count)]
         self._acts = kinds
         self._is_crowd = crowd is not None
         if crowd is not None:
@@ -83,11 +89,13 @@ class Strangers:
     async def stay(self) -> None:
         """Call for as long as the seed lasts; one that was cut off comes again."""
         if self._drawn:
-            self._simulation.client_ports(HOST)
+            for host in (HOST, JOINERS_HOST) if self._is_crowd else (HOST,):
+                self._simulation.client_ports(host)
             await asyncio.gather(*map(self._stay, self._drawn))
 
     async def _stay(self, kind: str) -> None:
-        dialer = self._simulation.dialer(HOST)
+        is_joiner = kind == "stranger_joined"
+        dialer = self._simulation.dialer(JOINERS_HOST if is_joiner else HOST)
         while True:
             caller = _Caller(is_reading=kind != "stranger_unread")
             try:
@@ -132,6 +140,19 @@ class Strangers:
             protocols=[JoinGroupRequestProtocol(name="range", metadata=bytes(2_000))],
         )
         caller.send(request, JOIN_VERSION)
+
+    def _join(self, caller: _Caller) -> None:
+        request = JoinGroupRequest(
+            group_id=f"joined-{self._random.randrange(0, 1000)}",
+            session_timeout_ms=60_000,
+            rebalance_timeout_ms=300_000,
+            protocol_type="consumer",
+            protocols=[
+                JoinGroupRequestProtocol(name=f"p{one}", metadata=bytes(PROTOCOL_BYTES))
+                for one in range(PROTOCOLS)
+            ],
+        )
+        caller.send(request, ID_FREE_JOIN_VERSION)
 
 
 class _Caller:
