@@ -10,10 +10,13 @@ import pytest
 from tidelog.chaos.workloads.plans import COMPACTED, EXPIRING, TopicPlan
 from tidelog.chaos.workloads.record_parts import Carried, PartsDrawer
 from tidelog.core.chance import SeededRandom
+from tidelog.core.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC
 from tidelog.history.history import Parts
 from tidelog.log.config import log_config
 from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
+from tidelog.simulation.groups.simulation_config import draw_config as draw_groups
+from tidelog.simulation.transactions.simulation_config import draw_transactions
 
 NOW_MS = 1_700_000_000_000
 
@@ -94,3 +97,36 @@ def test_what_is_left_comes_to_rest_when_a_broker_is_dead_to_the_end() -> None:
 
     assert result.faults["dead_brokers"] == 1
     assert result.violation is None
+
+
+@pytest.mark.parametrize("suite", ["groups", "transactions"])
+def test_coordinators_have_clusters_of_any_size_with_defaults_at_their_worst(suite: str) -> None:
+    sizes: Counter[tuple[int, int]] = Counter()
+    worst = 0
+    for seed in range(200):
+        random = SeededRandom(seed)
+        cluster = _cluster_of(suite, random, is_storm=True)
+        sizes[len(cluster.controller_ids), len(cluster.broker_ids)] += 1
+        worst += bool(cluster.cluster_defaults)
+        factor = min(3, len(cluster.broker_ids))
+        assert cluster.groups.offsets_topic_replication_factor == factor
+        assert cluster.plan(OFFSETS_TOPIC).min_insync_replicas == (2 if factor > 2 else 1)
+        if cluster.cluster_defaults:
+            assert all(one.stated for one in cluster.topics if one.name not in INTERNAL_TOPICS)
+    assert {brokers for _, brokers in sizes} == {1, 2, 3, 4, 5}
+    assert {controllers for controllers, _ in sizes} == {1, 3, 5}
+    assert 20 < worst < 100
+
+
+@pytest.mark.parametrize("suite", ["groups", "transactions"])
+def test_a_control_of_coordinators_has_the_usual_cluster(suite: str) -> None:
+    for seed in range(50):
+        cluster = _cluster_of(suite, SeededRandom(seed), is_storm=False)
+        assert len(cluster.broker_ids) >= 3
+        assert not cluster.cluster_defaults
+
+
+def _cluster_of(suite: str, random: SeededRandom, *, is_storm: bool) -> ClusterSimulationConfig:
+    if suite == "groups":
+        return draw_groups(0, random, is_storm=is_storm).cluster
+    return draw_transactions(random, is_storm=is_storm).cluster

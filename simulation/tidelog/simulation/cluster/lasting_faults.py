@@ -20,10 +20,17 @@ WAIT_S_MAX = 20.0
 class LastingFaults:
     """At most one in a run; `strike` is called when all other faults are healed."""
 
-    def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
+    def __init__(
+        self, actions: FaultActions, random: SeededRandom, *, are_brokers_joined: bool = False
+    ) -> None:
+        """Begin; `are_brokers_joined`: no link between two brokers dies.
+
+        A transaction's markers go from any broker to any other, and no third one passes them on.
+        """
         self._actions = actions
         self._simulation = actions.simulation
         self._random = random
+        self._are_brokers_joined = are_brokers_joined
         self.is_drawn = random.random() < STAYS_PROBABILITY
 
     async def strike(self) -> None:
@@ -55,6 +62,9 @@ class LastingFaults:
     def _cut(self) -> bool:
         """Cut a link between two nodes in one direction: neither can follow the other."""
         ends = shuffled(self._random, self._simulation.config.node_ids)[:2]
+        is_between_brokers = set(ends) <= set(self._simulation.config.broker_ids)
+        if is_between_brokers and self._are_brokers_joined:
+            return False
         if len(ends) < 2 or not all(self._can_do_without([one]) for one in ends):
             return False
         self._exempt("dead_link", ends)

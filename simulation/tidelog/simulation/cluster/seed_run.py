@@ -119,15 +119,18 @@ def play(
     guest: Guest | None = None,
     strangers: Company | None = None,
     visitor: Callable[[], Awaitable[None]] | None = None,
+    lasts_with_guest: bool = False,
 ) -> SeedResult:
     """Run the story of a scenario, the random storm, or ("") no faults, over a new simulation.
 
-    `visitor` comes after a storm, when all is at rest, unless some fault stays.
+    `visitor` comes after a storm, when all is at rest, unless some fault stays. Beside a guest none
+    stays, but `lasts_with_guest`: then all brokers that are left reach each other.
     """
     findings = simulation.findings
     scenario = SCENARIOS.get(choice)
     story = _Story(simulation, workload, random, choice=choice, guest=guest)
     story.strangers = strangers if choice == STORM else None
+    story.has_lasting = choice == STORM and (guest is None or lasts_with_guest)
     story.visitor = visitor if choice == STORM else None
     with nodes_logging_to(simulation.timeline, None if scenario is None else story.port):
         try:
@@ -173,6 +176,7 @@ class _Story:
         guest: Guest | None,
     ) -> None:
         self.strangers: Company | None = None
+        self.has_lasting = False
         self.visitor: Callable[[], Awaitable[None]] | None = None
         self._simulation = simulation
         self._guest = guest
@@ -184,8 +188,9 @@ class _Story:
         if self._scenario is not None:
             self.port.listen()
         self._faults = Faults(actions, random.fork("faults"), self.scenario_run)
-        self._lasting = LastingFaults(actions, random.fork("lasting"))
-        self._is_random = choice == STORM and guest is None
+        self._lasting = LastingFaults(
+            actions, random.fork("lasting"), are_brokers_joined=guest is not None
+        )
         self._choice = choice
 
     async def run(self) -> None:
@@ -226,7 +231,7 @@ class _Story:
             await self._storm(self._simulation.now_s + self._simulation.config.storm_s)
         await self._faults.heal()
         self._simulation.timeline.note("fault", "all is healed")
-        if self._is_random and self._lasting.is_drawn:
+        if self.has_lasting and self._lasting.is_drawn:
             self._workload.is_churn_over = True
             await churning
             await self._lasting.strike()

@@ -129,7 +129,7 @@ def draw_config(
     controller_ids, broker_ids = _draw_nodes(random, is_separate=is_separate)
     sizes = random.fork("sizes")
     if is_storm and sizes.random() < UNUSUAL_SIZE_PROBABILITY:
-        controller_ids, broker_ids = _draw_any_size(sizes)
+        controller_ids, broker_ids = draw_any_size(sizes)
     topics = _draw_topics(random)
     session_timeout_ms = random.randrange(800, 3000)
     config = ClusterSimulationConfig(
@@ -146,10 +146,10 @@ def draw_config(
     )
     worst = random.fork("worst")
     is_worst = is_storm and worst.random() < WORST_PROBABILITY
-    return _at_worst(worst, config) if is_worst else config
+    return at_worst(worst, config) if is_worst else config
 
 
-def _at_worst(random: SeededRandom, config: ClusterSimulationConfig) -> ClusterSimulationConfig:
+def at_worst(random: SeededRandom, config: ClusterSimulationConfig) -> ClusterSimulationConfig:
     """Defaults that nobody may rely on, and any value of keys that promise nothing."""
     topics = tuple(replace(one, stated=stated(random.fork(one.name))) for one in config.topics)
     return replace(
@@ -170,7 +170,7 @@ def _draw_nodes(
     return controller_ids, tuple(range(1, count + 1))
 
 
-def _draw_any_size(random: SeededRandom) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def draw_any_size(random: SeededRandom) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Draw one to five brokers, and one, three or five controllers, apart or on the same nodes.
 
     A controller that is no broker has the next free id.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tidelog.chaos.faults.drawer import Kind, Plan, Span, strike_repeatedly, weighted
+from tidelog.chaos.faults.drawer import Kind, Plan, Span, possible, strike_repeatedly, weighted
 from tidelog.chaos.story.scenario_run import ScenarioRun
 from tidelog.core.chance import SeededRandom, one_of
 from tidelog.simulation.cluster.endless_faults import EndlessFaults
@@ -38,13 +38,14 @@ class Faults:
         self._simulation = simulation
         self._random = random
         self._actions = actions
-        table = weighted(
-            [
-                *MemberFaults(simulation, actions).kinds,
-                *CoordinatorFaults(simulation, actions).kinds,
-                *TopicFaults(simulation, actions).kinds,
-            ]
-        )
+        kinds = [
+            *MemberFaults(simulation, actions).kinds,
+            *CoordinatorFaults(simulation, actions).kinds,
+            *TopicFaults(simulation, actions).kinds,
+        ]
+        cluster = simulation.base.config
+        nodes, brokers = len(cluster.node_ids), len(cluster.broker_ids)
+        table = weighted(possible(kinds, nodes=nodes, brokers=brokers))
         self._used = list(PLAN.draw_kinds(random, table))
         self._gap = GAP_OF_DEFAULT_TIMES if simulation.config.are_times_default else PLAN.gap
         self._endless: EndlessFaults | None = None

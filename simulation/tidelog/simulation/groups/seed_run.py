@@ -17,6 +17,7 @@ from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.fault_actions import FaultActions
+from tidelog.simulation.cluster.lasting_faults import LastingFaults
 from tidelog.simulation.cluster.node_lines import (
     clients_logging_to,
     error_text,
@@ -60,7 +61,7 @@ def run_seed(
     del choice  # there is one
     random = SeededRandom(seed)
     findings = Findings()
-    config = draw_config(seed, random.fork("config"))
+    config = draw_config(seed, random.fork("config"), is_storm=has_faults)
     cluster = config.cluster
     config = replace(config, cluster=replace(cluster, raft=replace(cluster.raft, engine=engine)))
     simulation = GroupsSimulation(
@@ -108,6 +109,7 @@ class _Story:
         run = ScenarioRun(SimClusterPort(actions, workload))
         self._base.cluster.network.tap = simulation.on_call
         self._faults = Faults(simulation, actions, random.fork("faults"), run)
+        self._lasting = LastingFaults(actions, random.fork("lasting"))
 
     async def run(self) -> None:
         base = self._base
@@ -126,6 +128,7 @@ class _Story:
             await self._faults.strike_until(base.now_s + base.config.storm_s)
             await self._faults.heal()
             base.note("fault", "all is healed")
+            await self._lasting.strike()
         else:
             await self._change_in_order()
         await self._calm_down()

@@ -15,7 +15,12 @@ from tidelog.core.chance import SeededRandom, one_of
 from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.raft.config import RaftConfig
-from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig
+from tidelog.simulation.cluster.simulation_config import (
+    REPLICATION_FACTOR,
+    ClusterSimulationConfig,
+    at_worst,
+    draw_any_size,
+)
 
 GROUP, TOOL_GROUP, CLASSIC_GROUP = "harbour", "tools", "quay"
 """The group of the members; one that a tool commits for, without members; one of the classic
@@ -24,6 +29,8 @@ CLASSIC_PROBABILITY = 0.35
 """Share of the seeds that have a group of the classic protocol, too."""
 FIRST, SECOND, RENEWED = "tides", "charts", "weather"
 """Topics; the last one is deleted and made again."""
+UNUSUAL_SIZE_PROBABILITY = WORST_PROBABILITY = 0.2
+"""Shares of the seeds with a cluster of any size, and with configurations at their worst."""
 PARTITIONS_MAX = 5
 """Partitions of a topic, however often it has grown."""
 NODE_IDS = (1, 2, 3)
@@ -104,8 +111,11 @@ class GroupsConfig:
         return max(one.max_poll_interval_ms for one in self.members) / 1000
 
 
-def draw_config(seed: int, random: SeededRandom) -> GroupsConfig:
-    """Draw everything that a seed decides before it begins."""
+def draw_config(seed: int, random: SeededRandom, *, is_storm: bool = False) -> GroupsConfig:
+    """Draw everything that a seed decides before it begins.
+
+    `is_storm`: some clusters have any size, and some have configurations at their worst.
+    """
     are_times_default = seed % DEFAULT_TIMES_EVERY == DEFAULT_TIMES_EVERY - 1
     topics = _draw_topics(random)
     offsets = _plan(random, OFFSETS_TOPIC, partitions=1)
@@ -113,7 +123,7 @@ def draw_config(seed: int, random: SeededRandom) -> GroupsConfig:
     session_timeout_ms = random.randrange(800, 2500)
     if are_times_default:
         session_timeout_ms = 9_000
-    return GroupsConfig(
+    config = GroupsConfig(
         cluster=ClusterSimulationConfig(
             controller_ids=NODE_IDS,
             broker_ids=NODE_IDS,
@@ -135,6 +145,29 @@ def draw_config(seed: int, random: SeededRandom) -> GroupsConfig:
         are_times_default=are_times_default,
         classic=_draw_classic(random.fork("classic"), are_times_default=are_times_default),
     )
+    return _in_any_cluster(random, config) if is_storm else config
+
+
+def _in_any_cluster(random: SeededRandom, config: GroupsConfig) -> GroupsConfig:
+    """The config, of some seeds with one to five brokers, of some with the worst defaults."""
+    cluster, sizes, worst = config.cluster, random.fork("sizes"), random.fork("worst")
+    if sizes.random() < UNUSUAL_SIZE_PROBABILITY:
+        controller_ids, broker_ids = draw_any_size(sizes)
+        factor = min(REPLICATION_FACTOR, len(broker_ids))
+        *topics, offsets = cluster.topics
+        cluster = replace(
+            cluster,
+            controller_ids=controller_ids,
+            broker_ids=broker_ids,
+            groups=replace(cluster.groups, offsets_topic_replication_factor=factor),
+            topics=(*topics, replace(offsets, min_insync_replicas=2 if factor > 2 else 1)),
+        )
+    if worst.random() >= WORST_PROBABILITY:
+        return replace(config, cluster=cluster)
+    cluster = at_worst(worst, cluster)
+    names = {one.name for one in config.topics}
+    stating = tuple(one for one in cluster.topics if one.name in names)
+    return replace(config, cluster=cluster, topics=stating)
 
 
 def _draw_classic(random: SeededRandom, *, are_times_default: bool) -> ClassicTimes | None:

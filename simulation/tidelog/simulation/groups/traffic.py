@@ -65,7 +65,9 @@ class Traffic:
         self.admin = Admin(base.bootstrap, **base.client_ports("admin"))
 
     async def begin(self) -> None:
-        """Create all topics and write to them."""
+        """Give the cluster its defaults, create all topics and write to them."""
+        if self._base.cluster_defaults:
+            await self._insist(self._set_defaults, is_done=None)
         for topic in self.topics.values():
             await self._create(topic)
 
@@ -123,6 +125,10 @@ class Traffic:
 
     # Admin
 
+    async def _set_defaults(self) -> None:
+        self._base.note("admin", "sets the cluster's defaults")
+        await self.admin.alter_configs(None, self._base.cluster_defaults)
+
     async def _create(self, topic: Topic) -> None:
         plan = topic.plan
         self._base.note("admin", f"creates {plan.name}, incarnation {topic.incarnation}")
@@ -141,8 +147,8 @@ class Traffic:
         if not self.is_quiet:
             topic.producing = asyncio.create_task(self._produce(topic), name=plan.name)
 
-    async def _insist(self, call: Callable[[], Awaitable[object]], *, is_done: int) -> None:
-        """Until it is so; a call that was not answered may have done it."""
+    async def _insist(self, call: Callable[[], Awaitable[object]], *, is_done: int | None) -> None:
+        """Until it is so; a call that was not answered may have done it: `is_done` says so."""
         while True:
             try:
                 await call()

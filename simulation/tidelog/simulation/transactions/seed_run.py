@@ -28,7 +28,7 @@ def run_seed(
 ) -> SeedResult:
     """Run a storm under `seed`: see `cluster.seed_run.run_seed`."""
     random = SeededRandom(seed).fork("transactions")
-    config = draw_transactions(random.fork("config"))
+    config = draw_transactions(random.fork("config"), is_storm=has_faults)
     cluster = replace(config.cluster, raft=replace(config.cluster.raft, engine=engine))
     findings = Findings()
     simulation = ClusterSimulation(
@@ -45,4 +45,5 @@ def run_seed(
             choice=choice if has_faults else "",
             coverage=COVERAGE,
             guest=clients,
+            lasts_with_guest=True,
         )

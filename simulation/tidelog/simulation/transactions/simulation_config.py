@@ -11,7 +11,12 @@ from tidelog.broker.transactions.transaction_config import TransactionConfig
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.core.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
+from tidelog.simulation.cluster.simulation_config import (
+    REPLICATION_FACTOR,
+    ClusterSimulationConfig,
+    draw_config,
+)
+from tidelog.simulation.cluster.worst_configs import stated
 
 LEDGER, COPIES = "ledger", "copies"
 """Lists that appenders append to; where copiers put each record of it once."""
@@ -55,11 +60,18 @@ class TransactionsConfig:
     clients: Sequence[ClientPlan]
 
 
-def draw_transactions(random: SeededRandom) -> TransactionsConfig:
-    """Draw short time-outs, so that everything happens in twenty seconds."""
-    base = draw_config(random.fork("cluster"))
+def draw_transactions(random: SeededRandom, *, is_storm: bool) -> TransactionsConfig:
+    """Draw short time-outs, so that everything happens in twenty seconds.
+
+    `is_storm`: some clusters have any size, and some have configurations at their worst.
+    """
+    base = draw_config(random.fork("cluster"), is_storm=is_storm)
     topics = (_topic(random, LEDGER), _topic(random, COPIES))
+    if base.cluster_defaults:  # At their worst: who promises something states it.
+        topics = (_stating(random, topics[0]), _stating(random, topics[1]))
+    factor = min(REPLICATION_FACTOR, len(base.broker_ids))
     groups = GroupConfig(
+        offsets_topic_replication_factor=factor,
         offsets_topic_num_partitions=random.randrange(1, 3),
         offsets_topic_segment_bytes=INTERNAL_SEGMENT_BYTES,
         offsets_commit_timeout_ms=random.randrange(500, 4_000),
@@ -69,6 +81,7 @@ def draw_transactions(random: SeededRandom) -> TransactionsConfig:
         group_consumer_heartbeat_interval_ms=400,
     )
     transactions = TransactionConfig(
+        transaction_state_log_replication_factor=factor,
         transaction_state_log_num_partitions=random.randrange(1, 4),
         transaction_state_log_segment_bytes=INTERNAL_SEGMENT_BYTES,
         transaction_commit_timeout_ms=random.randrange(500, 4_000),
@@ -76,7 +89,10 @@ def draw_transactions(random: SeededRandom) -> TransactionsConfig:
         transaction_remove_expired_transaction_cleanup_interval_ms=1_000,
     )
     internal = (
-        _internal(OFFSETS_TOPIC, groups.offsets_topic_num_partitions),
+        replace(
+            _internal(OFFSETS_TOPIC, groups.offsets_topic_num_partitions),
+            min_insync_replicas=2 if factor > 2 else 1,
+        ),
         _internal(TRANSACTIONS_TOPIC, transactions.transaction_state_log_num_partitions),
     )
     kept = tuple(one for one in base.topics if one.name not in {LOSSY, CHURNED})
@@ -129,6 +145,10 @@ def _topic(random: SeededRandom, name: str) -> TopicPlan:
         segment_bytes=random.randrange(600, 20_000),
         index_interval_bytes=random.randrange(0, 2_000),
     )
+
+
+def _stating(random: SeededRandom, plan: TopicPlan) -> TopicPlan:
+    return replace(plan, stated=stated(random.fork(f"stated-{plan.name}")))
 
 
 def _internal(name: str, partitions: int) -> TopicPlan:

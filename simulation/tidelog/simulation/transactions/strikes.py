@@ -7,7 +7,7 @@ started under its id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
@@ -70,12 +70,14 @@ class Strikes:
         self.actions = actions
         self._clients = clients
         self._base = clients.base
-        self._kinds = (
+        self._kinds: tuple[Callable[[], Awaitable[None]], ...] = (
             *(self._kill, self._kill, self._zombie, self._zombie, self._twin),
             *(self._coordinator_kill, self._coordinator_pause, self._coordinator_move),
             *(self._deaf, self._late, self._last_epochs),
         )
-        self._tasks: list[asyncio.Task[None]] = []
+        if len(self._base.config.broker_ids) == 1:
+            self._kinds = tuple(one for one in self._kinds if one != self._coordinator_move)
+        self._tasks: list[asyncio.Future[None]] = []
 
     async def strike_until(self, is_over: Callable[[], bool]) -> None:
         """Strike again and again; return when all is taken back."""
@@ -83,7 +85,7 @@ class Strikes:
         while not is_over():
             await asyncio.sleep(GAP_S.draw(self.actions.random))
             kind = self.actions.one_of(self._kinds)
-            self._tasks.append(asyncio.create_task(kind(), name="strike"))
+            self._tasks.append(asyncio.ensure_future(kind()))
         await asyncio.gather(*self._tasks)
 
     # Clients
