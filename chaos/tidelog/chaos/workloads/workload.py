@@ -198,9 +198,14 @@ class Workload:
             else:
                 return
 
-    async def _create(self, plan: TopicPlan) -> None:
-        """Until it is there; a call that was not answered may have created it."""
+    async def _create(self, plan: TopicPlan) -> AbstractSet[bytes]:
+        """Until it is there; a call that was not answered may have created it.
+
+        Returns the ids of topics of its name that clients' requests created meanwhile, by the
+        cluster's defaults: they are deleted.
+        """
         self.port.note("admin", f"creates {plan.name}")
+        others: set[bytes] = set()
         while True:
             try:
                 await self._admin.create_topic(
@@ -211,11 +216,28 @@ class Workload:
                 )
             except TidelogError as error:
                 if error.code == common_pb2.TOPIC_ALREADY_EXISTS:
-                    return
+                    other = await self._other(plan)
+                    if other is None:
+                        return others
+                    others |= other
+                    await self._delete(plan)
+                    continue
                 self.port.note("admin", f"{plan.name} not created: {error}")
                 await asyncio.sleep(REFUSED_WAIT_S)
             else:
-                return
+                return others
+
+    async def _other(self, plan: TopicPlan) -> AbstractSet[bytes] | None:
+        """Return the id of a topic that is not as planned, if there is one; None: it is."""
+        while True:
+            try:
+                found = (await self._admin.describe_topics([plan.name]))[plan.name]
+            except TidelogError:
+                await asyncio.sleep(REFUSED_WAIT_S)
+                continue
+            if isinstance(found, TidelogError):
+                return frozenset()
+            return None if plan.configs().items() <= found.configs.items() else {found.topic_id}
 
     async def _delete(self, plan: TopicPlan) -> None:
         self.port.note("admin", f"deletes {plan.name}")
@@ -267,8 +289,8 @@ class Workload:
         await self._delete(plan)
         old.is_over = True
         await asyncio.gather(*old.tasks)
-        await self._create(plan)
-        await self._known_to_all(plan.name, before)
+        others = await self._create(plan)
+        await self._known_to_all(plan.name, before | others)
         self.port.count_event("recreated_topics")
         self._begin(plan, old.number + 1)
 
