@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.virtual_loop import run_virtual
 
 from tidelog.core.turns import PER_TURN, in_turns
 from tidelog.simulation.wire.node_checks import OWN_STEPS, Stepped, find_wide_steps
@@ -24,8 +25,8 @@ def test_steps_of_a_wide_request_are_counted_and_its_result_is_passed_on() -> No
         work = Stepped(handled(count))
         return await work, work.steps
 
-    assert asyncio.run(steps(PER_TURN - 1)) == (PER_TURN - 1, 1)
-    found, counted = asyncio.run(steps(ELEMENTS))
+    assert run_virtual(steps(PER_TURN - 1)) == (PER_TURN - 1, 1)
+    found, counted = run_virtual(steps(ELEMENTS))
     assert (found, counted) == (ELEMENTS, ELEMENTS // PER_TURN + 1)
     assert not find_wide_steps(ELEMENTS, counted, ELEMENTS)
 
@@ -62,4 +63,4 @@ def test_an_error_and_a_cancellation_reach_the_work() -> None:
         await asyncio.gather(task, return_exceptions=True)
         return seen
 
-    assert asyncio.run(story()) == ["ended"]
+    assert run_virtual(story()) == ["ended"]

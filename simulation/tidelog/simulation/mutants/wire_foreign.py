@@ -38,7 +38,7 @@ def max_timestamps_believed(
 
 @replaces(validation, "check_records")
 def times_ahead_believed(header: BatchHeader, batch: memoryview, rules: RecordRules) -> int:
-    """How far ahead the records of a batch are is asked of its header."""
+    """Records may be as far ahead as they are if their batch's header says that none is."""
     if header.max_timestamp > rules.newest_ms:
         raise InvalidTimestampError("the header's newest timestamp is too far ahead")
     return check_records(header, batch, rules._replace(newest_ms=_ANY_MS))

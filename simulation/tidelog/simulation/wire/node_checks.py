@@ -10,7 +10,7 @@ A step costs no virtual time, so elements are counted instead.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tidelog.broker.kafka.connection import Request
 from tidelog.broker.kafka.server import KafkaServer
@@ -40,29 +40,26 @@ class NodeLimits(NamedTuple):
     member_bytes_max: int
 
 
-class Stepped(Generic[T]):
-    """A coroutine whose steps are counted."""
+class Stepped(Generator[Any, Any, T]):
+    """A coroutine whose steps are counted; awaited like it."""
 
     def __init__(self, work: Coroutine[Any, Any, T]) -> None:
-        self.steps = 1
+        self.steps = 0
         self._work = work
 
     def __await__(self) -> Generator[Any, Any, T]:
-        """Run it, passing on what it waits for."""
-        work = self._work.__await__()
-        try:
-            waited = next(work)
-            while True:
-                self.steps += 1
-                try:
-                    sent = yield waited
-                except BaseException as error:  # noqa: BLE001  # it is thrown to where it belongs
-                    waited = work.throw(error)
-                else:
-                    waited = work.send(sent)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+        """It is its own iterator."""
+        return self
+
+    def send(self, value: Any) -> Any:  # whatever was waited for
+        """Go on until it waits for something, and return that."""
+        self.steps += 1
+        return self._work.send(value)
+
+    def throw(self, *error: Any) -> Any:  # see `Generator.throw`
+        """Go on with an error."""
+        self.steps += 1
+        return self._work.throw(*error)
 
 
 def elements_of(request: Request) -> int:

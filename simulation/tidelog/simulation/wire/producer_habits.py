@@ -20,7 +20,7 @@ NUMBERING_PROBABILITY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ProducerHabits:
-    """What a producer does that others do not."""
+    """Habits of one producer that others do not have."""
 
     is_lying: bool = False
     """Its headers name one record's time as the newest, as kafkajs's."""

@@ -41,7 +41,7 @@ class RefusedBatch(NamedTuple):
     """Places of the records that are refused."""
 
     def complaint(self, answer: PartitionProduceResponse, version: int) -> str:
-        """What is wrong with the answer; empty: nothing."""
+        """Complaint about the answer; empty: none."""
         if answer.error_code in RETRIED:
             return ""
         if answer.error_code != self.code:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from tidelog.chaos.workloads.plans import ProducerPlan
 from tidelog.chaos.workloads.workload import Workload
@@ -13,6 +14,7 @@ from tidelog.simulation.cluster.scenarios import STORM
 from tidelog.simulation.cluster.seed_run import Guest, play
 from tidelog.simulation.cluster.simulation import ClusterSimulation, NodeOptions
 from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
+from tidelog.simulation.groups.simulation_config import ClassicTimes
 from tidelog.simulation.suites.findings import Findings, SeedResult
 from tidelog.simulation.wire import newcomer
 from tidelog.simulation.wire.coverage import COVERAGE
@@ -45,28 +47,15 @@ def run_seed(
     group, as has one with a crowd.
     """
     random = SeededRandom(seed).fork("wire")
-    config = _draw(random.fork("config"), has_faults=has_faults)
-    of_crowd = random.fork("crowd")
-    is_cramped = has_faults and of_crowd.random() < CRAMPED_PROBABILITY
-    has_group = is_cramped or not has_faults
-    config, times = draw_group(random.fork("group"), config, is_certain=has_group)
+    drawn = _draw(random, has_faults=has_faults)
+    config, times = drawn.config, drawn.times
     config = replace(config, raft=replace(config.raft, engine=engine))
-    of_newcomer = random.fork("newcomer")
-    # Among defaults at their worst a topic that states nothing promises nothing.
-    has_newcomer = has_faults and of_newcomer.random() < newcomer.USED_PROBABILITY
-    has_newcomer &= not config.cluster_defaults
-    config = replace(config, creates_topics=has_newcomer)
-    if is_cramped:
-        config = cramped(of_crowd, config)
     findings = Findings()
-    tap = ServerTap(
-        lambda: simulation.cluster.network.tap,
-        findings.report,
-        NodeLimits(
-            answer_bytes_max=config.replica.unread.answer_bytes_max,
-            member_bytes_max=config.groups.group_members_max_bytes,
-        ),
+    limits = NodeLimits(
+        answer_bytes_max=config.replica.unread.answer_bytes_max,
+        member_bytes_max=config.groups.group_members_max_bytes,
     )
+    tap = ServerTap(lambda: simulation.cluster.network.tap, findings.report, limits)
     simulation = ClusterSimulation(
         seed=seed,
         config=config,
@@ -84,6 +73,8 @@ def run_seed(
     of_stranger = random.fork("stranger")
     if has_faults and of_stranger.random() < PROBABILITY:
         guest = WideStranger(simulation, of_stranger, beside=group)
+    of_newcomer = drawn.newcomer
+    company = random.fork("strangers")
     return play(
         simulation,
         workload,
@@ -91,17 +82,40 @@ def run_seed(
         choice=choice if has_faults else "",
         coverage=COVERAGE,
         guest=guest,
-        strangers=Strangers(
-            *(simulation, random.fork("strangers"), clients.bootstrap),
-            crowd=of_crowd if is_cramped else None,
-        ),
-        visitor=newcomer.Newcomer(simulation, of_newcomer, clients.bootstrap).come
-        if has_newcomer
-        else None,
+        strangers=Strangers(simulation, company, clients.bootstrap, crowd=drawn.crowd),
+        visitor=None
+        if of_newcomer is None
+        else newcomer.Newcomer(simulation, of_newcomer, clients.bootstrap).come,
     )
 
 
-def _draw(random: SeededRandom, *, has_faults: bool) -> ClusterSimulationConfig:
+class _Drawn(NamedTuple):
+    """A seed's configuration, and the randomness of who comes in some seeds alone."""
+
+    config: ClusterSimulationConfig
+    times: ClassicTimes | None
+    crowd: SeededRandom | None
+    newcomer: SeededRandom | None
+
+
+def _draw(random: SeededRandom, *, has_faults: bool) -> _Drawn:
+    config = _draw_load(random.fork("config"), has_faults=has_faults)
+    crowd, of_newcomer = random.fork("crowd"), random.fork("newcomer")
+    is_cramped = has_faults and crowd.random() < CRAMPED_PROBABILITY
+    has_group = is_cramped or not has_faults
+    config, times = draw_group(random.fork("group"), config, is_certain=has_group)
+    # Among defaults at their worst a topic that states nothing promises nothing.
+    has_newcomer = has_faults and of_newcomer.random() < newcomer.USED_PROBABILITY
+    has_newcomer &= not config.cluster_defaults
+    config = replace(config, creates_topics=has_newcomer)
+    if is_cramped:
+        config = cramped(crowd, config)
+    return _Drawn(
+        config, times, crowd if is_cramped else None, of_newcomer if has_newcomer else None
+    )
+
+
+def _draw_load(random: SeededRandom, *, has_faults: bool) -> ClusterSimulationConfig:
     config = draw_config(random, is_storm=True)
     producers = [_slowed(one) for one in config.producers]
     if has_faults and random.random() < ACKS_0_PROBABILITY:

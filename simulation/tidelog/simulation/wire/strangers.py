@@ -40,7 +40,7 @@ IDLE_MIN, IDLE_MAX = 60, 240
 """Half-open connections of a crowd: half of those that its nodes take, and more."""
 CROWD_KINDS = ("slow", "unread", "joined")
 PROTOCOLS, PROTOCOL_BYTES, ID_FREE_JOIN_VERSION = 32, 4 << 10, 3
-"""Of a member of a crowd, which needs no id before it joins."""
+"""Protocols of a member of a crowd, which needs no id before it joins."""
 NAMES, NAME_CHARACTERS = 500, 240
 """Topics that a crowd's unread requests name: 130 KB of answer each."""
 REST_S_MAX = 3.0
