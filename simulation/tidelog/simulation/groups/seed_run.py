@@ -128,12 +128,24 @@ class _Story:
             await self._faults.strike_until(base.now_s + base.config.storm_s)
             await self._faults.heal()
             base.note("fault", "all is healed")
-            await self._lasting.strike()
+            await self._strike_for_good()
         else:
             await self._change_in_order()
         await self._calm_down()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+    async def _strike_for_good(self) -> None:
+        """Something may die for good; the time passes in which others wait for it.
+
+        A follower leaves the ISR, a broker is fenced, members' sessions end: rest is none before.
+        """
+        if not self._lasting.is_drawn:
+            return
+        await self._lasting.strike()
+        config = self._base.config
+        waits_ms = config.replica.replica_lag_time_max_ms + config.session_timeout_ms
+        await asyncio.sleep(2 * waits_ms / 1000 + self._simulation.config.session_s)
 
     async def _change_in_order(self) -> None:
         """The control: a member goes, then another one comes, and none works on its records."""
