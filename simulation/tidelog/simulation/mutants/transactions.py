@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.simulation.mutants import (
+    internal_defaults,
     transactions_coordinator,
     transactions_logs,
     transactions_offsets,
@@ -11,7 +12,12 @@ from tidelog.simulation.mutants.mutant import Mutant
 
 ALL: dict[str, Mutant] = {
     mutant.name: mutant
-    for module in (transactions_coordinator, transactions_logs, transactions_offsets)
+    for module in (
+        transactions_coordinator,
+        transactions_logs,
+        transactions_offsets,
+        internal_defaults,
+    )
     for mutant in vars(module).values()
     if isinstance(mutant, Mutant)
 }
@@ -39,6 +45,7 @@ UNSEEN: frozenset[str] = frozenset(
         "coordinator_epochs_not_compared",
         "metadata_of_now",
         "time_begins_with_the_coordinator",
+        "internal_topics_follow_defaults",
     }
 )
 """Not noticed by every hundred seeds. Hunted when asked for.
