@@ -45,7 +45,6 @@ UNSEEN: frozenset[str] = frozenset(
         "coordinator_epochs_not_compared",
         "metadata_of_now",
         "time_begins_with_the_coordinator",
-        "internal_topics_follow_defaults",
     }
 )
 """Not noticed by every hundred seeds. Hunted when asked for.
