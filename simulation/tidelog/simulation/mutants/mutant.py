@@ -7,7 +7,7 @@ worker process: the product knows no mutant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ class Mutant:
     owner: Any  # a module or a class: whatever has functions as attributes
     attribute: str
     replacement: Callable[..., Any]
+    beside: Mutant | None = None
+    """A second lock on the same door, removed with it."""
 
     @property
     def name(self) -> str:
@@ -37,6 +39,8 @@ class Mutant:
 
     def __call__(self) -> None:
         """Be wrong for the rest of the process: what a worker's `--patch` calls."""
+        if self.beside is not None:
+            self.beside()
         original = vars(self.owner)[self.attribute]  # what is replaced must be there
         is_property = isinstance(original, property)
         wrong = property(self.replacement) if is_property else self.replacement
@@ -46,17 +50,20 @@ class Mutant:
     def applied(self) -> Iterator[None]:
         """Wrong inside, right again after."""
         original = vars(self.owner)[self.attribute]
-        self()
-        try:
-            yield
-        finally:
-            setattr(self.owner, self.attribute, original)
+        with nullcontext() if self.beside is None else self.beside.applied():
+            self()
+            try:
+                yield
+            finally:
+                setattr(self.owner, self.attribute, original)
 
 
-def replaces(owner: object, attribute: str) -> Callable[[Callable[..., Any]], Mutant]:
+def replaces(
+    owner: object, attribute: str, *, beside: Mutant | None = None
+) -> Callable[[Callable[..., Any]], Mutant]:
     """Make the decorated function the mutant of this name of `owner`'s function."""
 
     def make(replacement: Callable[..., Any]) -> Mutant:
-        return Mutant(owner, attribute, replacement)
+        return Mutant(owner, attribute, replacement, beside)
 
     return make

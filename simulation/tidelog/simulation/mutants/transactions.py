@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.simulation.mutants import (
+    internal_defaults,
     transactions_coordinator,
     transactions_logs,
     transactions_offsets,
@@ -11,7 +12,12 @@ from tidelog.simulation.mutants.mutant import Mutant
 
 ALL: dict[str, Mutant] = {
     mutant.name: mutant
-    for module in (transactions_coordinator, transactions_logs, transactions_offsets)
+    for module in (
+        transactions_coordinator,
+        transactions_logs,
+        transactions_offsets,
+        internal_defaults,
+    )
     for mutant in vars(module).values()
     if isinstance(mutant, Mutant)
 }
