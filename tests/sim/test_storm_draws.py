@@ -130,3 +130,13 @@ def _cluster_of(suite: str, random: SeededRandom, *, is_storm: bool) -> ClusterS
     if suite == "groups":
         return draw_groups(0, random, is_storm=is_storm).cluster
     return draw_transactions(random, is_storm=is_storm).cluster
+
+
+def test_some_clusters_have_racks_of_which_one_may_be_lost() -> None:
+    racked = [one for one in drawn(100) if one.racks]
+
+    assert 5 < len(racked) < 50
+    for one in racked:
+        assert {*one.racks} == {*one.broker_ids}
+        assert 1 < len({*one.racks.values()}) < len(one.broker_ids)
+    assert not any(one.racks for one in drawn(30, is_storm=False))

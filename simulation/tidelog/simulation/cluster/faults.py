@@ -27,6 +27,7 @@ from tidelog.simulation.cluster.fault_actions import FaultActions, SwarmDraw
 from tidelog.simulation.cluster.late_calls import NEEDS_CALM, LateCallFaults
 from tidelog.simulation.cluster.machine_faults import MachineFaults
 from tidelog.simulation.cluster.process_faults import LinkAndProcessFaults, calm, strike
+from tidelog.simulation.cluster.rack_faults import RackFaults
 from tidelog.simulation.cluster.replica_faults import ReplicaFaults
 
 PLAN = Plan(kinds_min=2, kinds_max=9, gap=Span(0.1, 2.0))
@@ -42,7 +43,11 @@ class Faults:
         self._run = run
         self._simulation = actions.simulation
         self._random = random
-        table = [*LinkAndProcessFaults(actions, random).kinds, *MachineFaults(actions, run).kinds]
+        table = [
+            *LinkAndProcessFaults(actions, random).kinds,
+            *MachineFaults(actions, run).kinds,
+            *RackFaults(actions, run).kinds,
+        ]
         self._used = list(PLAN.draw_kinds(random, self._possible(table)))
         self._is_calm = False
         if random.random() < REPLICA_STRIKE_PROBABILITY:

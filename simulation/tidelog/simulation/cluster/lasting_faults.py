@@ -1,8 +1,9 @@
 """Faults that stay: in some seeds something is dead to the end, and liveness is judged in the rest.
 
-A minority of brokers, a controller, or one directed link, as TigerBeetle's VOPR has them. Only what
-the product promises to do without: each partition keeps min.insync.replicas in sync, the quorum its
-majority. Of the nodes named nothing is asked any more; all others must come to rest without them.
+A minority of brokers, a rack, a controller, or one directed link, as TigerBeetle's VOPR has them.
+Only what the product promises to do without: each partition keeps min.insync.replicas in sync, the
+quorum its majority. Of the nodes named nothing is asked any more; all others must come to rest
+without them.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class LastingFaults:
         if not self.is_drawn:
             return
         kinds: list[Callable[[], bool]] = [self._kill_brokers, self._kill_controller, self._cut]
+        if self._simulation.config.racks:
+            kinds.append(self._kill_rack)
         kind = one_of(self._random, kinds)
         await self._actions.until(kind, within_s=WAIT_S_MAX)
 
@@ -45,6 +48,11 @@ class LastingFaults:
         broker_ids = self._simulation.config.broker_ids
         count = 1 + self._random.randrange(0, max(1, (len(broker_ids) - 1) // 2))
         return self._kill("dead_brokers", shuffled(self._random, broker_ids)[:count])
+
+    def _kill_rack(self) -> bool:
+        racks = self._simulation.config.racks
+        rack = one_of(self._random, sorted({*racks.values()}))
+        return self._kill("dead_rack", [one for one in racks if racks[one] == rack])
 
     def _kill_controller(self) -> bool:
         return self._kill(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidelog.broker.coordinator.group_config import GroupConfig
@@ -21,7 +21,7 @@ from tidelog.chaos.workloads.plans import (
     TopicPlan,
     TransactionPlan,
 )
-from tidelog.core.chance import SeededRandom, one_of
+from tidelog.core.chance import SeededRandom, one_of, shuffled
 from tidelog.core.config_types import DAY_MS
 from tidelog.history.history import Keeping
 from tidelog.log.cleaner import CleanerConfig
@@ -40,6 +40,7 @@ SEPARATE_PROBABILITY = 0.2
 REPLICATION_FACTOR = 3
 UNUSUAL_SIZE_PROBABILITY = 0.3
 """Probability of any size; other clusters have three controllers and three to five brokers."""
+RACKS_PROBABILITY, RACKED_BROKERS_MIN = 0.3, 3
 APPEND_TIME_PROBABILITY = 0.3
 LOSING_PROBABILITY = 0.35
 CLOCK_SKEW_MS_MAX = 30_000
@@ -75,6 +76,8 @@ class ClusterSimulationConfig:
     """Rooms of the listeners of Kafka's protocol."""
     creates_topics: bool = False
     """True: a client that asks for a topic may have it created, as some of this seed do."""
+    racks: Mapping[int, str] = field(default_factory=dict)
+    """By broker; empty: the cluster has none."""
     internal_topics: tuple[TopicPlan, ...] = ()
     """Topics that the product creates by itself, or the clients of a story's transactions."""
 
@@ -101,6 +104,7 @@ class ClusterSimulationConfig:
         """A node's settings. Topics are created by who means to, never by a producer's retry."""
         return replace(
             config,
+            rack=self.racks.get(config.node_id, ""),
             replica=self.replica,
             kafka=self.kafka,
             raft=self.raft,
@@ -144,6 +148,8 @@ def draw_config(
         sync_latency_s_max=random.uniform(0.0005, 0.01),
         storm_s=random.uniform(10, 18),
     )
+    if is_storm:
+        config = replace(config, racks=_draw_racks(random.fork("racks"), broker_ids))
     worst = random.fork("worst")
     is_worst = is_storm and worst.random() < WORST_PROBABILITY
     return at_worst(worst, config) if is_worst else config
@@ -183,6 +189,14 @@ def draw_any_size(random: SeededRandom) -> tuple[tuple[int, ...], tuple[int, ...
     if not is_apart:
         broker_ids = range(first, first + brokers)
     return tuple(range(1, controllers + 1)), tuple(broker_ids)
+
+
+def _draw_racks(random: SeededRandom, broker_ids: Sequence[int]) -> Mapping[int, str]:
+    """Draw racks of one or two brokers and more; most clusters have none."""
+    if len(broker_ids) < RACKED_BROKERS_MIN or random.random() >= RACKS_PROBABILITY:
+        return {}
+    count = random.randrange(2, len(broker_ids))
+    return {one: f"rack-{at % count}" for at, one in enumerate(shuffled(random, broker_ids))}
 
 
 def _draw_topics(random: SeededRandom) -> tuple[TopicPlan, ...]:

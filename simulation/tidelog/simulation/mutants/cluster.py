@@ -59,7 +59,6 @@ UNSEEN = frozenset(
         "read_not_checked_again",
         "reads_not_checked",
         "records_not_walked",
-        "rest_of_a_fencing_forgotten",
         "recovery_point_not_lowered",
         "sequence_gaps_accepted",
         "snapshots_outlive_a_cut",
