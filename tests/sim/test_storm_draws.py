@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
-from tidelog.chaos.workloads.plans import COMPACTED, EXPIRING, TopicPlan
+from tidelog.chaos.workloads.plans import COMPACTED, EXPIRING, WIDE, TopicPlan
 from tidelog.chaos.workloads.record_parts import Carried, PartsDrawer
 from tidelog.core.chance import SeededRandom
 from tidelog.core.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC
 from tidelog.history.history import Parts
 from tidelog.log.config import log_config
 from tidelog.simulation.cluster.seed_run import run_seed
-from tidelog.simulation.cluster.simulation_config import ClusterSimulationConfig, draw_config
+from tidelog.simulation.cluster.simulation_config import (
+    ClusterSimulationConfig,
+    draw_config,
+    with_broad_topic,
+)
 from tidelog.simulation.groups.simulation_config import draw_config as draw_groups
 from tidelog.simulation.transactions.simulation_config import draw_transactions
 
@@ -140,3 +144,13 @@ def test_some_clusters_have_racks_of_which_one_may_be_lost() -> None:
         assert {*one.racks} == {*one.broker_ids}
         assert 1 < len({*one.racks.values()}) < len(one.broker_ids)
     assert not any(one.racks for one in drawn(30, is_storm=False))
+
+
+def test_few_storms_have_a_topic_of_many_partitions() -> None:
+    plain = drawn(1)[0]
+    configs = [with_broad_topic(SeededRandom(seed), plain) for seed in range(2_000)]
+
+    broad = [one.plan(WIDE).partitions for one in configs if one is not plain]
+    assert 20 < len(broad) < 200
+    assert min(broad) < 60
+    assert max(broad) > 200

@@ -11,6 +11,8 @@ STEADY, SECOND, LOSSY, CHURNED = "steady", "second", "lossy", "churned"
 EXPIRING, COMPACTED = "expiring", "compacted"
 """Topics whose records go: by retention and deletions, and by compaction."""
 INDEX_CONFIGS = ("index.interval.bytes", "segment.index.bytes")
+WIDE = "wide"
+"""The topic of many partitions."""
 SHARED = "shared"
 """The topic that a story's group reads."""
 GROUP = "readers"

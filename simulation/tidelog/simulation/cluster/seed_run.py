@@ -28,7 +28,7 @@ from tidelog.simulation.cluster.node_lines import error_text, nodes_logging_to, 
 from tidelog.simulation.cluster.passing_topics import USED_PROBABILITY, PassingTopics
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
-from tidelog.simulation.cluster.simulation_config import draw_config
+from tidelog.simulation.cluster.simulation_config import draw_config, with_broad_topic
 from tidelog.simulation.cluster.strangers import Strangers
 from tidelog.simulation.suites.findings import Findings, SeedResult
 
@@ -84,7 +84,9 @@ def run_seed(
     scenario = SCENARIOS.get(choice)
     is_separate = scenario is not None and scenario.needs.has_separate_controllers
     config = draw_config(random.fork("config"), is_separate=is_separate, is_storm=scenario is None)
-    if scenario is not None:
+    if scenario is None:
+        config = with_broad_topic(random.fork("broad"), config)
+    else:
         config = shape(scenario, config)
     config = replace(config, raft=replace(config.raft, engine=engine))
     of_passing = random.fork("passing")

@@ -16,6 +16,7 @@ from tidelog.chaos.workloads.plans import (
     LOSSY,
     SECOND,
     STEADY,
+    WIDE,
     GroupPlan,
     ProducerPlan,
     TopicPlan,
@@ -40,6 +41,12 @@ SEPARATE_PROBABILITY = 0.2
 REPLICATION_FACTOR = 3
 UNUSUAL_SIZE_PROBABILITY = 0.3
 """Probability of any size; other clusters have three controllers and three to five brokers."""
+BROAD_PROBABILITY, BROAD = 0.04, (40, 300)
+VERY_BROAD_PROBABILITY, VERY_BROAD = 0.001, (300, 1_500)
+"""Shares of the storms that have a topic of many partitions, and how many.
+
+A hundred partitions double the time of a storm. Racks of 9,000 are lost in tests of the metadata.
+"""
 RACKS_PROBABILITY, RACKED_BROKERS_MIN = 0.3, 3
 APPEND_TIME_PROBABILITY = 0.3
 LOSING_PROBABILITY = 0.35
@@ -78,6 +85,8 @@ class ClusterSimulationConfig:
     """True: a client that asks for a topic may have it created, as some of this seed do."""
     racks: Mapping[int, str] = field(default_factory=dict)
     """By broker; empty: the cluster has none."""
+    batch_partitions_max: int = 1
+    """Partitions of a batch of metadata: a topic of two is a plan of two batches by default."""
     internal_topics: tuple[TopicPlan, ...] = ()
     """Topics that the product creates by itself, or the clients of a story's transactions."""
 
@@ -116,8 +125,7 @@ class ClusterSimulationConfig:
                 config.controller,
                 session_timeout_ms=self.session_timeout_ms,
                 leader_imbalance_check_interval_seconds=5,
-                # So that a topic of two partitions is a plan of two batches already.
-                partitions_per_batch_max=1,
+                partitions_per_batch_max=self.batch_partitions_max,
             ),
         )
 
@@ -197,6 +205,26 @@ def _draw_racks(random: SeededRandom, broker_ids: Sequence[int]) -> Mapping[int,
         return {}
     count = random.randrange(2, len(broker_ids))
     return {one: f"rack-{at % count}" for at, one in enumerate(shuffled(random, broker_ids))}
+
+
+def with_broad_topic(
+    random: SeededRandom, config: ClusterSimulationConfig
+) -> ClusterSimulationConfig:
+    """In few storms, the same with a topic of many partitions, which get few records or none."""
+    draw = random.random()
+    if draw >= BROAD_PROBABILITY:
+        return config
+    is_very_broad = draw < VERY_BROAD_PROBABILITY
+    partitions = random.randrange(*(VERY_BROAD if is_very_broad else BROAD))
+    like, sender = config.topics[0], config.producers[0]
+    topic = replace(like, name=WIDE, partitions=partitions, is_flushed=False)
+    producer = replace(sender, name="producer-wide", topic=WIDE)
+    return replace(
+        config,
+        topics=(*config.topics, topic),
+        producers=(*config.producers, producer),
+        batch_partitions_max=random.randrange(partitions // 20, partitions),
+    )
 
 
 def _draw_topics(random: SeededRandom) -> tuple[TopicPlan, ...]:
