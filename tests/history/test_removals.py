@@ -97,6 +97,24 @@ def test_what_is_within_its_retention_must_be_there(named_ms: int | None, found:
     assert kinds(history) == found
 
 
+@pytest.mark.parametrize(
+    ("expired", "found"), [({1}, set[str]()), ({3}, set[str]()), (set[int](), LOST)]
+)
+def test_a_record_without_a_timestamp_may_go_with_the_nearest_that_has_one(
+    expired: set[int], found: set[str]
+) -> None:
+    """The newest timestamp of a segment is its age, as in Kafka."""
+    sends = [a_send(number) for number in range(5)]
+    for number in expired:
+        sends[number].parts = Parts(timestamp_ms=0)
+    sends[2].parts = Parts(timestamp_ms=-1)
+    keeping = {"t": Keeping(retention_ms=HOUR_MS, skew_ms=1_000)}
+    shown = {0, 1, 3, 4} - expired
+    history = History(sends=sends, polls=[final(sends, *sorted(shown))], keeping=keeping)
+
+    assert kinds(history) & LOST == found
+
+
 def test_what_fits_into_the_retained_bytes_must_be_there() -> None:
     sends = [a_send(number) for number in range(10)]
     lost = final(sends, *range(6, 10), start=6)

@@ -318,9 +318,12 @@ def test_work_that_a_task_of_a_dead_node_never_began_is_closed(scheduler: Schedu
     async def guard(work: Coroutine[Any, Any, None]) -> None:
         await work
 
+    async def run() -> None:
+        await work
+
     async def main() -> None:
         node.pause()
-        node.create_task(guard(work))
+        node.create_task(guard(run()))
         await asyncio.sleep(1)
         node.kill()
 

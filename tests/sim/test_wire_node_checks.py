@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 import pytest
 from tests.virtual_loop import run_virtual
 
+from tidelog.broker.coordinator.classic_calls import ClassicCalls
+from tidelog.broker.coordinator.classic_messages import LeaveRequest
+from tidelog.core.errors import KafkaError, UnknownMemberIdError
 from tidelog.core.turns import PER_TURN, in_turns
+from tidelog.kafka.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from tidelog.net.call import Call
+from tidelog.node.kafka_apis.groups_classic import SEVERAL_LEAVE_FROM, LeaveGroupHandler
+from tidelog.node.kafka_apis.served import ApiCall
 from tidelog.simulation.wire.node_checks import OWN_STEPS, Stepped, find_wide_steps
 
 ELEMENTS = 3_000
@@ -36,6 +44,23 @@ def test_a_wide_request_in_one_step_is_complained_about_unless_it_was_refused_as
     assert find_wide_steps(ELEMENTS, OWN_STEPS + 1, ELEMENTS)
     assert not find_wide_steps(ELEMENTS, 1, 10)
     assert not find_wide_steps(PER_TURN, 1, ELEMENTS)
+
+
+def test_a_wide_leave_is_read_and_answered_in_pieces() -> None:
+    class Absent:
+        async def leave(self, group_id: str, request: LeaveRequest) -> list[KafkaError | None]:
+            return [UnknownMemberIdError(one.member_id) for one in request.members]
+
+    async def story() -> tuple[int, int]:
+        handler = LeaveGroupHandler(cast("ClassicCalls", Absent()))
+        members = [MemberIdentity(f"m{one}") for one in range(ELEMENTS)]
+        call = ApiCall(cast("Call", None), SEVERAL_LEAVE_FROM)
+        work = Stepped(handler(LeaveGroupRequest("g", members=members), call))
+        return len((await work).members), work.steps
+
+    answered, steps = run_virtual(story())
+    assert answered == ELEMENTS
+    assert not find_wide_steps(ELEMENTS, steps, ELEMENTS)
 
 
 def test_an_error_and_a_cancellation_reach_the_work() -> None:

@@ -1,7 +1,8 @@
 """Records of a partition that may be gone, and when: by deletions, retention or compaction. Pure.
 
     deletion        below the offset of one that was asked for and not refused
-    retention.ms    when the timestamp is older; a record without one, by the time of its send
+    retention.ms    when the timestamp is older; a record without one by the time of its send, or
+                    with the nearest record that has one
     retention.bytes when so many bytes may lie above it: an upper bound of them
     compaction      when a later record has its key, and a tombstone at any time
 
@@ -55,7 +56,7 @@ class Removals:
         if known is None or self._is_deleted(offset, at_s):
             return True
         return (
-            self._is_expired(known, at_s)
+            self._is_expired(offset, known, at_s)
             or self._is_pushed_out(offset)
             or (self.keeping.is_compacted and self._is_superseded(offset, known, at_s))
         )
@@ -78,18 +79,38 @@ class Removals:
             for one in self.deletions
         )
 
-    def _is_expired(self, known: Known, at_s: float) -> bool:
+    def _is_expired(self, offset: int, known: Known, at_s: float) -> bool:
         retention_ms = self.keeping.retention_ms
         if retention_ms is None:
             return False
-        named_ms = None if known.parts is None else known.parts.timestamp_ms
+        named_ms = _named_ms(known)
         if named_ms is None or named_ms < 0:
-            if known.send is None:
+            if known.send is None or (named_ms is not None and self._goes_along(offset, at_s)):
                 return True
             named_ms = self._wall_ms(known.send.invoked_s)
         if at_s == inf:
             return True
         return named_ms < self._wall_ms(at_s) + self.keeping.skew_ms - retention_ms
+
+    def _goes_along(self, offset: int, at_s: float) -> bool:
+        """True if a record without a timestamp may go with the nearest one that has one.
+
+        The newest timestamp of a segment is its age, as in Kafka; its file's time only without any.
+        """
+        return any(self._next_is_expired(offset, step, at_s) for step in (-1, 1))
+
+    def _next_is_expired(self, offset: int, step: int, at_s: float) -> bool:
+        offsets, _ = self._sizes
+        place = offset + step
+        while 0 <= place <= offsets[-1]:
+            known = self.records.get(place)
+            if known is None:
+                return True
+            named_ms = _named_ms(known)
+            if named_ms is None or named_ms >= 0:
+                return self._is_expired(place, known, at_s)
+            place += step
+        return False
 
     def _wall_ms(self, at_s: float) -> int:
         return int((self.wall_s + at_s) * 1000)
@@ -136,6 +157,10 @@ class Removals:
             one.parts is not None and one.parts.key == key and one.invoked_s <= at_s
             for one in self.unplaced
         )
+
+
+def _named_ms(known: Known) -> int | None:
+    return None if known.parts is None else known.parts.timestamp_ms
 
 
 def _size(known: Known) -> int:

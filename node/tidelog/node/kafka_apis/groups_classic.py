@@ -20,6 +20,7 @@ from tidelog.broker.coordinator.classic_messages import (
     SyncRequest,
 )
 from tidelog.core.errors import TidelogError
+from tidelog.core.turns import PER_PIECE, in_turns
 from tidelog.kafka.messages.heartbeat_request import HeartbeatRequest
 from tidelog.kafka.messages.heartbeat_response import HeartbeatResponse
 from tidelog.kafka.messages.join_group_request import JoinGroupRequest
@@ -159,8 +160,10 @@ class LeaveGroupHandler:
         members: tuple[LeavingMember, ...] = (LeavingMember(request.member_id),)
         if call.version >= SEVERAL_LEAVE_FROM:
             members = tuple(
-                LeavingMember(one.member_id, one.group_instance_id, one.reason or "")
-                for one in request.members
+                [
+                    LeavingMember(one.member_id, one.group_instance_id, one.reason or "")
+                    async for one in in_turns(request.members, PER_PIECE)
+                ]
             )
         try:
             results = await self._classic.leave(request.group_id, LeaveRequest(members))
@@ -168,9 +171,10 @@ class LeaveGroupHandler:
             return LeaveGroupResponse(error_code=group_code(error))
         if call.version < SEVERAL_LEAVE_FROM:
             return LeaveGroupResponse(error_code=group_code(results[0]))
+        left = zip(members, results, strict=True)
         return LeaveGroupResponse(
             members=[
                 MemberResponse(one.member_id, one.instance_id, group_code(result))
-                for one, result in zip(members, results, strict=True)
+                async for one, result in in_turns(left, PER_PIECE)
             ]
         )

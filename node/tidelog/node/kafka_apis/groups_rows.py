@@ -17,7 +17,10 @@ JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, OFFSET_DELETE = 11, 12, 13, 14, 
 JOIN_PROTOCOLS_MAX = 1_000
 """Protocols of a JoinGroup, of which a coordinator takes a few."""
 LEAVING_MEMBERS_MAX = 10_000
-"""Members of a LeaveGroup, which is decided in one step: groups have fewer (`group.max.size`)."""
+"""Members of a LeaveGroup, which are read and answered in pieces, and decided in one step.
+
+Groups have fewer (`group.max.size`).
+"""
 DESCRIBED_GROUPS_MAX = 20_000
 """Groups of a description: each takes more bytes of its answer than other elements do."""
 

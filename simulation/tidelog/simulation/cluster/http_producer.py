@@ -32,7 +32,7 @@ class HttpProducer:
         self._producer = producer_for(config, bootstrap, **ports)
         self._posts = RecordPosts(self._producer, config)
         self._turn = asyncio.Lock()
-        """One post after the other: nothing keeps those of one time in order."""
+        """Posts go in turn: nothing keeps those of one time in order."""
         self._calls: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:

@@ -249,9 +249,10 @@ def _close(task: asyncio.Task[Any]) -> None:
 
 
 def _handed_to(coroutine: object) -> list[Coroutine[Any, Any, Any]]:
-    """Coroutines among the arguments of one that never began: to close it closes none of them."""
+    """Coroutines handed to one that never began, and to those: closing it closes none of them."""
     if not inspect.iscoroutine(coroutine) or coroutine.cr_frame is None:
         return []
     if inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED:
         return []
-    return [one for one in coroutine.cr_frame.f_locals.values() if inspect.iscoroutine(one)]
+    handed = [one for one in coroutine.cr_frame.f_locals.values() if inspect.iscoroutine(one)]
+    return [further for one in handed for further in (*_handed_to(one), one)]
