@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from tidelog.broker.partition import leader_io as leading
 from tidelog.broker.partition.append_order import AppendOrder, Place
-from tidelog.broker.partition.opening_appends import NOT_YET, Held, OpeningAppends
+from tidelog.broker.partition.opening_appends import NOT_YET, Held, OpeningAppends, Where
 from tidelog.broker.partition.partition import Partition
 from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.partition.produce import Produce, ProduceData, ProduceResult
@@ -181,10 +181,10 @@ class Appender:
         """Append one partition's batches, or return a task, with a place in line, to do so."""
         data = slot.data
         check_not_internal(data.topic, "an append")
-        if not slot.has_waited and not self.openings.is_free((data.topic, data.partition)):
+        if not slot.has_waited and not self.openings.is_free(_where(data)):
             return [self._append_once_open(slot)]
         try:
-            partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+            partition = self._find(data)
         except NOT_YET as error:
             if slot.has_waited:
                 raise
@@ -205,12 +205,24 @@ class Appender:
         task.add_done_callback(lambda _: place.leave())
         return [task]
 
+    def _find(self, data: ProduceData) -> Partition:
+        """Find the partition, also of a topic that is named by its id alone (KIP-516).
+
+        Raises the errors of `PartitionMap.find`, and `InvalidTopicError` for an internal topic.
+        """
+        topic = data.topic
+        if not topic and data.topic_id:
+            known = self._partitions.image.topic_by_id(data.topic_id)
+            topic = "" if known is None else known.name
+            check_not_internal(topic, "an append")
+        return self._partitions.find(topic, data.partition, data.topic_id)
+
     def _append_once_open(self, slot: _Slot, error: KafkaError | None = None) -> asyncio.Task[None]:
         """Return a task, with a place in the partition's line, that appends its batches.
 
         Raises `error` where it may not wait.
         """
-        where = slot.data.topic, slot.data.partition
+        where = _where(slot.data)
         held = self.openings.enter(where, error)
         task = asyncio.create_task(self._append_opened(held, slot))
         task.add_done_callback(lambda _: self.openings.leave(where, held))
@@ -220,9 +232,9 @@ class Appender:
         data = slot.data
         try:
             await self.openings.opened(
-                (data.topic, data.partition),
+                _where(data),
                 held,
-                lambda: self._partitions.find(data.topic, data.partition, data.topic_id),
+                lambda: self._find(data),
                 timeout_ms=slot.timeout_ms,
             )
             slot.has_waited = True
@@ -244,7 +256,7 @@ class Appender:
         data = slot.data
 
         def find() -> tuple[Partition, int]:
-            partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+            partition = self._find(data)
             return partition, leading.check_may_append(partition, slot.acks)
 
         try:
@@ -273,7 +285,7 @@ class Appender:
             await place.turn()
             # Topic id, leader, epoch and config may have changed: check all of them again.
             data = slot.data
-            partition = self._partitions.find(data.topic, data.partition, data.topic_id)
+            partition = self._find(data)
             self._append_now(partition, slot, seen if partition.log.config == config else UNSEEN)
         except TidelogError as error:
             self._refuse(slot.result, error)
@@ -352,3 +364,8 @@ def _transactional_refusal(request: Produce) -> Error | None:
 
 def _refuse(data: ProduceData, error: Error) -> ProduceResult:
     return ProduceResult(data.topic, data.partition, error=error.code, error_message=error.message)
+
+
+def _where(data: ProduceData) -> Where:
+    """Name the line of a partition: by the topic's id, whose name may become known in between."""
+    return data.topic_id.hex() or data.topic, data.partition

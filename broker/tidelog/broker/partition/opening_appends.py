@@ -15,13 +15,20 @@ from typing import NamedTuple
 
 from tidelog.broker.partition.append_order import AppendOrder, Place
 from tidelog.broker.partition.replica_config import ReplicaConfig
-from tidelog.core.errors import KafkaError, LeaderNotAvailableError, UnknownTopicOrPartitionError
+from tidelog.core.errors import (
+    KafkaError,
+    LeaderNotAvailableError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
 
-NOT_YET = LeaderNotAvailableError, UnknownTopicOrPartitionError
+UNKNOWN = UnknownTopicOrPartitionError, UnknownTopicIdError
+NOT_YET = LeaderNotAvailableError, *UNKNOWN
 """Errors of `PartitionMap.find` that may be over in some milliseconds."""
 _LOOK_S, _LOOK_MAX_S = 0.002, 0.02
 """Pause until the next look, doubled from the first to the last of these."""
 Where = tuple[str, int]
+"""Id of the topic in hexadecimal digits, or its name, and the partition."""
 
 
 class Held(NamedTuple):
@@ -89,7 +96,7 @@ class OpeningAppends:
             try:
                 find()
             except NOT_YET as error:
-                is_unknown = isinstance(error, UnknownTopicOrPartitionError)
+                is_unknown = isinstance(error, UNKNOWN)
                 if loop.time() + pause_s > (unknown_end_s if is_unknown else end_s):
                     self._refuse_behind(where, held)
                     raise
