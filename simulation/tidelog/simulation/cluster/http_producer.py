@@ -31,9 +31,8 @@ class HttpProducer:
         config = HttpProduceConfig(is_enabled=True, timeout_ms=2 * plan.delivery_timeout_ms)
         self._producer = producer_for(config, bootstrap, **ports)
         self._posts = RecordPosts(self._producer, config)
-        self._turn = asyncio.Lock()
-        """Posts go in turn: nothing keeps those of one time in order."""
-        self._calls: set[asyncio.Task[None]] = set()
+        self._call: asyncio.Task[None] | None = None
+        """The one post: nothing keeps those of one time in order."""
 
     async def __aenter__(self) -> Self:
         await self._producer.__aenter__()
@@ -45,7 +44,8 @@ class HttpProducer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await asyncio.gather(*self._calls)
+        if self._call is not None:
+            await self._call
         await self._posts.close()
 
     async def submit(
@@ -59,7 +59,7 @@ class HttpProducer:
         headers: tuple[tuple[str, bytes | None], ...] = (),
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """See `LoadProducer.submit`."""
+        """See `LoadProducer.submit`; returns once the post before it is answered."""
         assert value is not None
         assert not headers
         assert timestamp_ms is None
@@ -68,16 +68,15 @@ class HttpProducer:
             query.append(("key", key.decode()))
         post = Post(topic, query, "application/octet-stream", len(value), _chunks(value))
         outcome: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
-        call = asyncio.create_task(self._post(post, partition, outcome))
-        self._calls.add(call)
-        call.add_done_callback(self._calls.discard)
+        if self._call is not None:
+            await self._call
+        self._call = asyncio.create_task(self._post(post, partition, outcome))
         return outcome
 
     async def _post(
         self, post: Post, partition: int, outcome: asyncio.Future[RecordMetadata]
     ) -> None:
-        async with self._turn:
-            answer = await self._posts.answer(post)
+        answer = await self._posts.answer(post)
         if answer.status == STATUS_OK:
             outcome.set_result(RecordMetadata(post.topic, partition, _offset(answer), -1))
             return

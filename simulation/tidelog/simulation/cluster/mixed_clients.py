@@ -9,7 +9,7 @@ Owns who is which; each has ports of its own name.
 from __future__ import annotations
 
 from tidelog.chaos.workloads.clients import GrpcClients, LoadProducer, LoadReader
-from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
 from tidelog.chaos.workloads.record_parts import CARRIES_ALL, Carried
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history import ACKS_ALL
@@ -60,6 +60,8 @@ class MixedClients(GrpcClients):
 
     def _is_http(self, plan: ProducerPlan) -> bool:
         """Posts of a value as it came have no time of their own, and no null."""
-        if plan.acks != ACKS_ALL or self._simulation.config.plan(plan.topic).keeping is not None:
+        topic = self._simulation.config.plan(plan.topic)
+        # To a topic that is deleted a post waits for a quarter of its time.
+        if plan.acks != ACKS_ALL or topic.keeping is not None or topic.name == CHURNED:
             return False
         return TABLES_SHARE <= self._draws[plan.name] < TABLES_SHARE + HTTP_SHARE
