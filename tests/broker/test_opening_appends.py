@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import replace
 from typing import Any
 
@@ -174,3 +175,17 @@ def test_a_partition_that_does_not_open_is_refused_in_a_retriable_way() -> None:
         assert result.error.code == common_pb2.LEADER_NOT_AVAILABLE
 
     ReplicaStage(replace(CONFIG, opening_wait_ms_max=0)).run(story)
+
+
+@pytest.mark.sim
+def test_appends_that_may_not_wait_leave_no_garbage_that_only_a_collection_finds() -> None:
+    async def send(stage: ReplicaStage, manager: ReplicaManager) -> None:
+        unknown = [ProduceData("unknown", one, memoryview(batch(b"v"))) for one in range(1_000)]
+        gc.collect()
+        await manager.appender.produce(Produce(1, 5_000, unknown, 100))
+        assert gc.collect() < 1_000
+
+    async def story(stage: ReplicaStage) -> None:
+        await stage.on(1, lambda manager: send(stage, manager))
+
+    ReplicaStage(replace(CONFIG, opening_waits_max=0)).run(story)

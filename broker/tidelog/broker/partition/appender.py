@@ -170,6 +170,8 @@ class Appender:
                 later += self._append(slot)
             except TidelogError as error:
                 self._refuse(result, error)
+                # Raised by who was given it: frames that hold it, a circle for each of thousands.
+                error.__traceback__ = None
         if later:
             await asyncio.gather(*later)
         failures = await delayed.wait(timeout_ms)
