@@ -31,6 +31,8 @@ LIMITS = {
     "TransactionCoordinator.": 1_000,
 }
 """Limits that handlers have, below that of every request."""
+GARBAGE_MAX = ELEMENTS // 4
+"""Objects that a request may leave to a collection: a circle for each element is more."""
 PARTS = 3
 
 
@@ -44,6 +46,10 @@ def too_long(world: WideWorld, names: Sequence[str], limit: int) -> list[str]:
     return [
         f"{one}: {world.longest[one]:.0f} > {most}" for one in names if world.longest[one] > most
     ]
+
+
+def left_to_a_collection(world: WideWorld) -> list[str]:
+    return [f"{name}: {count}" for name, count in world.garbage.items() if count > GARBAGE_MAX]
 
 
 @pytest.mark.turns(2)
@@ -60,6 +66,7 @@ def test_no_wide_request_of_kafkas_protocol_takes_a_long_step(part: int) -> None
 
     world = play(story, Steps())
     assert not found
+    assert not left_to_a_collection(world)
     assert not world.unanswered
     assert len(world.longest) > 10, "the lists are found in the schemas"
 
@@ -79,6 +86,7 @@ def test_no_wide_request_of_grpc_takes_a_long_step(part: int) -> None:
 
     world = play(story, Steps())
     assert not found
+    assert not left_to_a_collection(world)
     assert len(world.longest) > 10, "the lists are found in the descriptors"
 
 

@@ -7,6 +7,7 @@ milliseconds of processor time, at the limits of elements that listeners have.
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -258,6 +259,8 @@ class WideWorld:
         self.longest: dict[str, float] = {}
         """The longest step under each request."""
         self.unanswered: list[str] = []
+        self.garbage: dict[str, int] = {}
+        """Objects that only a collection found, after each request."""
 
     @property
     def rows(self) -> list[ServedApi]:
@@ -273,10 +276,10 @@ class WideWorld:
         for frame, _ in self._frames(row, 1):
             await self._is_answered(frame)
         for frame, name in self._frames(row, elements):
-            self.steps.begin()
+            self._begin()
             if not await self._is_answered(frame):
                 self.unanswered.append(name)
-            self.longest[name] = self.steps.longest
+            self._end(name)
 
     def _frames(self, row: ServedApi, elements: int) -> Iterator[tuple[bytes, str]]:
         for wide in wide_messages(request_class(row.key), elements):
@@ -301,12 +304,22 @@ class WideWorld:
         """Send the wide requests of an RPC."""
         for wide in wide_protos(method.request_type.DESCRIPTOR, elements):
             name = f"{method.service.rpartition('.')[2]}.{method.name} {wide.path}"
-            self.steps.begin()
+            self._begin()
             try:
                 await self._call(method, wide.request)
             except (TidelogError, TimeoutError):
                 self.unanswered.append(name)
-            self.longest[name] = self.steps.longest
+            self._end(name)
+
+    def _begin(self) -> None:
+        gc.collect()
+        gc.freeze()  # what is there is not looked at again
+        self.steps.begin()
+
+    def _end(self, name: str) -> None:
+        self.longest[name] = self.steps.longest
+        self.garbage[name] = gc.collect()
+        gc.unfreeze()
 
     async def _call(self, method: Method[Any, Any], request: Any) -> None:
         transport, address = self.cluster.client.transport, self.cluster.address(1)

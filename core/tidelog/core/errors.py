@@ -9,6 +9,7 @@ TidelogError                     code, message, is_retriable, is_outcome_unknown
 │   └── DamagedLogError          stored bytes are not what was written: from an offset on
 ├── UnreachableError             a call that never reached its server
 └── CallFailedError              a call that broke or timed out on its way: outcome unknown
+    ├── CallExhaustedError       the server has no room for it, or for its response
     └── CallUnauthorizedError    a call that only the cluster's own nodes may make: not worked on
 
 InvariantError                   a bug, and no TidelogError: no handler of those may answer it
@@ -17,6 +18,8 @@ InvariantError                   a bug, and no TidelogError: no handler of those
 # Pure: decides, never acts (rule R2).
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from tidelog.core import kafka_errors
 from tidelog.core.coordinator_errors import *  # noqa: F403  # named again: mypy sees one star
@@ -37,6 +40,7 @@ __all__ = [
     "KAFKA_ERRORS",
     "OUTCOME_UNKNOWN_CODES",
     "RETRIABLE_CODES",
+    "CallExhaustedError",
     "CallFailedError",
     "CallUnauthorizedError",
     "DamagedLogError",
@@ -45,11 +49,14 @@ __all__ = [
     "InvariantError",
     "StorageError",
     "UnreachableError",
+    "as_result",
     "code_name",
     "error_for",
     "invariant",
     "is_broken_connection",
 ]
+
+_Error = TypeVar("_Error", bound=TidelogError)
 __all__ += kafka_errors.__all__
 
 
@@ -152,6 +159,15 @@ def is_broken_connection(error: TidelogError) -> bool:
     Other causes do that, too; a time-out never counts, since it proves nothing.
     """
     return isinstance(error, (UnreachableError, CallFailedError)) and error.is_broken
+
+
+def as_result(error: _Error) -> _Error:
+    """Return an error that is kept as a result, without its traceback.
+
+    A traceback holds frames, and these hold the results with the error: a circle that only a
+    collection of garbage finds. A wide request has thousands of results.
+    """
+    return error.with_traceback(None)
 
 
 def invariant(condition: object, *values: object) -> None:

@@ -34,6 +34,7 @@ from tidelog.core.errors import (
     KafkaError,
     RebalanceInProgressError,
     UnknownMemberIdError,
+    as_result,
 )
 
 REASON_CHARACTERS_MAX = 100
@@ -248,7 +249,7 @@ class ClassicRequests:
             try:
                 member = self._leaving(leaving)
             except KafkaError as error:
-                results.append(error)
+                results.append(as_result(error))
                 continue
             results.append(None)
             if member is not None:

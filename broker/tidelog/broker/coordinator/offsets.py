@@ -46,6 +46,7 @@ from tidelog.core.errors import (
     OffsetMetadataTooLargeError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
+    as_result,
 )
 from tidelog.v1.coordinator_records_pb2 import OffsetCommitKey, OffsetCommitValue
 
@@ -186,7 +187,7 @@ class CommittedOffsets:
                 room -= is_new
                 bytes_room -= growth
             except KafkaError as error:
-                decision.results.append(OffsetResult(asked, error=error))
+                decision.results.append(OffsetResult(asked, error=as_result(error)))
                 continue
             stamped = CommittedOffset(  # a fourth of the time of `_replace`
                 committed.offset,
@@ -227,7 +228,7 @@ class CommittedOffsets:
             try:
                 found = self._deletable(group_id, asked, resolver, subscribed)
             except KafkaError as error:
-                decision.results.append(OffsetResult(asked, error=error))
+                decision.results.append(OffsetResult(asked, error=as_result(error)))
                 continue
             decision.records.append(offset_tombstone(group_id, found.topic_id, found.partition))
             decision.results.append(OffsetResult(found))
@@ -378,7 +379,7 @@ class CommittedOffsets:
             if stable and self.pending.has(group_id, (found.topic_id, found.partition)):
                 raise unstable(found.topic, found.partition)
         except KafkaError as error:
-            return OffsetResult(asked, error=error)
+            return OffsetResult(asked, error=as_result(error))
         held = self._by_group.get(group_id, {}).get((found.topic_id, found.partition))
         return OffsetResult(found, NOTHING_COMMITTED if held is None else held[1])
 

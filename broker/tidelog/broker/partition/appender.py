@@ -40,6 +40,7 @@ from tidelog.core.errors import (
     InvalidTimestampError,
     KafkaError,
     TidelogError,
+    as_result,
 )
 from tidelog.core.internal_topics import check_not_internal
 from tidelog.core.turns import in_turns
@@ -169,9 +170,7 @@ class Appender:
             try:
                 later += self._append(slot)
             except TidelogError as error:
-                self._refuse(result, error)
-                # Raised by who was given it: frames that hold it, a circle for each of thousands.
-                error.__traceback__ = None
+                self._refuse(result, as_result(error))
         if later:
             await asyncio.gather(*later)
         failures = await delayed.wait(timeout_ms)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
@@ -78,12 +77,7 @@ class TableProducer:
         await self._writer.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._work is not None:
             await self._work
         await self._writer.close()
@@ -137,12 +131,7 @@ class TableReader:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._reader.close()
 
     def assign(self, partitions: Sequence[tuple[str, int]], /) -> None:
@@ -236,8 +225,8 @@ def offsets_of(taken: Sequence[_Submitted], written: WriteResult) -> Iterator[in
 
 def records_of(batch: pa.RecordBatch, topic: str, partition: int) -> Iterator[Record]:
     """Yield the rows of a decoded range as records."""
-    times_ms = batch.column("timestamp").cast(pa.int64()).to_pylist()
+    times_us = batch.column("timestamp").cast(pa.int64()).to_pylist()
     columns = (batch.column(name).to_pylist() for name in ("offset", "key", "value", "headers"))
-    for time_us, offset, key, value, headers in zip(times_ms, *columns, strict=True):
+    for time_us, offset, key, value, headers in zip(times_us, *columns, strict=True):
         listed = tuple((one["key"], one["value"]) for one in headers or ())
         yield Record(topic, partition, offset, time_us // 1000, key, value, listed)
