@@ -42,10 +42,6 @@ WAITING: Any = None
 SMALL: Any = SimpleNamespace(SerializeToString=lambda: bytes(100))
 
 
-class Refused(Exception):  # noqa: N818  # as gRPC's AbortError
-    """The call was ended with a status."""
-
-
 class Context:
     """A call whose response nobody reads; see `grpc.aio.ServicerContext`."""
 
@@ -69,10 +65,11 @@ class Context:
     async def write(self, _data: bytes) -> None:
         await asyncio.Event().wait()
 
-    async def abort(self, code: grpc.StatusCode, details: str) -> None:
-        assert details
+    def set_code(self, code: grpc.StatusCode) -> None:
         self.code = code
-        raise Refused
+
+    def set_details(self, details: str) -> None:
+        assert details
 
     def end(self) -> None:
         for then in self.ended:
@@ -114,9 +111,8 @@ class Stage:
 
     async def call(self, context: Context, data: bytes = b"") -> None:
         request: Any = asked() if self._is_stream else data
-        try:
-            await self._call(request, context)
-        except Refused:
+        await self._call(request, context)
+        if context.code is not None:
             context.end()
 
     @staticmethod

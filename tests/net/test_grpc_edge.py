@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 import grpc
 import pytest
 
-from tidelog.core.errors import InvariantError
+from tidelog.core.errors import InvariantError, UnknownTopicOrPartitionError
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.listeners import one_listener
 from tidelog.net.request_elements import ELEMENTS_MAX
@@ -40,6 +43,10 @@ class Handler:
             raise ValueError("a bug of a handler's")
         if request.topics[:1] == ["break"]:
             raise InvariantError("two leaders")
+        if request.topics[:1] == ["refuse"]:
+            raise UnknownTopicOrPartitionError("there is no such topic")
+        if request.topics[:1] == ["wait"]:
+            await asyncio.Event().wait()
         return MetadataResponse(cluster_id="c")
 
     async def fetch_stream(
@@ -151,3 +158,57 @@ async def test_a_broken_invariant_ends_the_node_and_no_other_error_does(
         code, _ = await refused(call(MetadataRequest(topics=[topic]).SerializeToString()))
         assert code is grpc.StatusCode.INTERNAL
         assert [type(error) for error in handler.fatal] == ended
+
+
+@contextmanager
+def left_to_a_collection() -> Iterator[list[str]]:
+    """Functions of the edge whose frames only a full collection of the garbage frees."""
+    left: list[str] = []
+    gc.collect()
+    gc.disable()
+    try:
+        yield left
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left += [
+            frame.f_code.co_qualname
+            for frame in gc.garbage
+            if isinstance(frame, FrameType) and frame.f_code.co_filename.endswith("grpc_edge.py")
+        ]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        UNREADABLE,
+        b"\x0a\x00" * (ELEMENTS_MAX + 1),
+        *(
+            MetadataRequest(topics=[topic]).SerializeToString()
+            for topic in ("ok", "refuse", "fail", "break", "wait")
+        ),
+    ],
+    ids=["unreadable", "too many", "ok", "refused", "failed", "broken", "caller gone"],
+)
+async def test_no_call_however_it_ends_leaves_its_request_to_a_collection(
+    channel: grpc.aio.Channel, request_: bytes
+) -> None:
+    """A node collects rarely (decision 0033): 38 refusals of 2 MB held 150 MB until then."""
+    single: Any = channel.unary_unary(methods.METADATA.path)
+    stream: Any = channel.stream_stream(methods.FETCH_STREAM.path)
+    tasks = len(asyncio.all_tasks())
+    with left_to_a_collection() as left:
+        for _ in range(3):
+            with suppress(grpc.aio.AioRpcError):
+                await single(request_, timeout=0.5)
+            call = stream()
+            with suppress(grpc.aio.AioRpcError):
+                await call.write(request_)
+                await call.read()
+            call.cancel()
+        while len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110  # of the server
+            await asyncio.sleep(0.01)
+    assert not left
