@@ -105,6 +105,15 @@ def test_one_replica_of_two_that_must_acknowledge_may_lose_power() -> None:
     assert not stage.budget.may_lose_power(2)
 
 
+def test_a_node_that_stays_dead_keeps_what_it_has_for_good() -> None:
+    stage = stage_of()
+    stage.budget.note_dead(3)
+    assert not stage.budget.may_lose_power(1)
+    assert not stage.budget.may_damage(1, "t", 0)
+    assert stage_of(min_insync_replicas=3).budget.may_lose_power(1)
+    assert not list(stage.budget.outstanding()), "nobody waits for it"
+
+
 def test_it_is_whole_when_its_present_process_is_in_sync() -> None:
     stage = stage_of()
     stage.cut(1)

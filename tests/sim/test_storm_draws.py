@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,10 +20,19 @@ from tidelog.simulation.cluster.simulation_config import (
     draw_config,
     with_broad_topic,
 )
+from tidelog.simulation.groups.seed_run import run_seed as run_groups
 from tidelog.simulation.groups.simulation_config import draw_config as draw_groups
+from tidelog.simulation.raft.seed_run import run_seed as run_raft
+from tidelog.simulation.suites.findings import SeedResult
 from tidelog.simulation.transactions.simulation_config import draw_transactions
 
 NOW_MS = 1_700_000_000_000
+DEAD_AMID_STORMS = [
+    (run_raft, 4600003, "dead_voters"),
+    (run_raft, 4600008, "dead_link"),
+    (run_groups, 4600003, "dead_brokers"),
+    (run_seed, 4600012, "dead_link"),
+]
 
 
 def drawn(count: int, *, is_storm: bool = True) -> list[ClusterSimulationConfig]:
@@ -100,6 +110,18 @@ def test_what_is_left_comes_to_rest_when_a_broker_is_dead_to_the_end() -> None:
     result = run_seed(1)
 
     assert result.faults["dead_brokers"] == 1
+    assert result.violation is None
+
+
+@pytest.mark.turns(4)
+@pytest.mark.sim
+@pytest.mark.parametrize(("suite", "seed", "dead"), DEAD_AMID_STORMS)
+def test_a_storm_goes_on_beside_what_is_dead_and_the_rest_comes_to_rest(
+    suite: Callable[[int], SeedResult], seed: int, dead: str
+) -> None:
+    result = suite(seed)
+
+    assert result.faults[dead] == result.faults["storm_beside_the_dead"] == 1
     assert result.violation is None
 
 

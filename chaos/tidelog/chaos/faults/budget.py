@@ -20,6 +20,7 @@ promised (README, decisions 0005, 0009, 0013), and what follows for each partiti
   the replica is impaired until it is in the ISR again, and no later start can know. Such a machine
   never loses power after that.
 - Where `unclean.leader.election.enable` is set, loss is allowed, and counted.
+- A node that stays dead keeps what it has for itself: each of its replicas is impaired for good.
 - A fault that is still at work counts from its beginning: a cut that is yet to come (`crash_at`),
   damage of a storm of stories until that is over.
 - A storm of stories (`take`) waits in addition until every replica is in the ISR and its victim has
@@ -149,6 +150,7 @@ class Budget:
         self._impaired: dict[Replica, Impairment] = {}
         self._open: set[int] = set()  # nodes a fault is still at work on; never iterated
         self._tainted: set[int] = set()  # nodes with a failed sync; never iterated
+        self._dead: set[int] = set()  # nodes that never start again; never iterated
 
     # What faults ask
 
@@ -222,6 +224,10 @@ class Budget:
         self._tainted.add(node_id)
         self.note_damage(node_id, topic, partition)
 
+    def note_dead(self, node_id: int) -> None:
+        """It never starts again: no record is left that it alone has."""
+        self._dead.add(node_id)
+
     # How it heals
 
     def look(self) -> None:
@@ -266,7 +272,7 @@ class Budget:
     def _has_room(self, node_id: int, topic: str, state: PartitionImage) -> bool:
         promises = self._view.promises(topic)
         others = sum(
-            (one, topic, state.partition) in self._impaired
+            one in self._dead or (one, topic, state.partition) in self._impaired
             for one in state.replicas
             if one != node_id
         )

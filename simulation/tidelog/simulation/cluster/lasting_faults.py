@@ -8,18 +8,22 @@ without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from tidelog.core.chance import SeededRandom, one_of, shuffled
 from tidelog.simulation.cluster.fault_actions import FaultActions
 
 STAYS_PROBABILITY = 0.3
+STORM_GOES_ON_PROBABILITY = 0.5
 WAIT_S_MAX = 20.0
-"""Time in which everything must be sound enough to do without something."""
+"""Time in which everything must be sound enough to do without something; and then must do so."""
 
 
 class LastingFaults:
-    """At most one in a run; `strike` is called when all other faults are healed."""
+    """At most one in a run; `strike` is called when all other faults are healed.
+
+    In half of these runs the storm goes on beside it, and all but this fault heals once more.
+    """
 
     def __init__(
         self, actions: FaultActions, random: SeededRandom, *, are_brokers_joined: bool = False
@@ -33,16 +37,32 @@ class LastingFaults:
         self._random = random
         self._are_brokers_joined = are_brokers_joined
         self.is_drawn = random.random() < STAYS_PROBABILITY
+        self._has_storm_after = random.random() < STORM_GOES_ON_PROBABILITY
 
-    async def strike(self) -> None:
-        """Let something die for good, as soon as the cluster can do without it."""
+    async def strike(self, go_on: Callable[[], Awaitable[None]]) -> None:
+        """Let something die for good, as soon as the cluster can do without it.
+
+        `go_on`: more of the storm, from its first fault until all is healed.
+        """
         if not self.is_drawn:
             return
         kinds: list[Callable[[], bool]] = [self._kill_brokers, self._kill_controller, self._cut]
         if self._simulation.config.racks:
             kinds.append(self._kill_rack)
         kind = one_of(self._random, kinds)
-        await self._actions.until(kind, within_s=WAIT_S_MAX)
+        has_struck = await self._actions.until(kind, within_s=WAIT_S_MAX)
+        if not (has_struck and self._has_storm_after):
+            return
+        # Whoever is in sync by name alone must be so no more: another fault would need it.
+        if await self._actions.until(self._is_missed, within_s=WAIT_S_MAX):
+            self._actions.count("storm_beside_the_dead")
+            await go_on()
+
+    def _is_missed(self) -> bool:
+        image, dead = self._simulation.image, self._simulation.dead
+        return not any(map(image.is_alive, dead)) and all(
+            dead.isdisjoint(state.isr) for _, state in image.partitions()
+        )
 
     def _kill_brokers(self) -> bool:
         broker_ids = self._simulation.config.broker_ids
@@ -65,6 +85,8 @@ class LastingFaults:
         self._exempt(kind, victims)
         for node_id in victims:
             self._actions.kill(node_id)
+            self._simulation.dead.add(node_id)
+            self._simulation.budget.note_dead(node_id)
         return True
 
     def _cut(self) -> bool:

@@ -236,10 +236,15 @@ class _Story:
         if self.has_lasting and self._lasting.is_drawn:
             self._workload.is_churn_over = True
             await churning
-            await self._lasting.strike()
+            await self._lasting.strike(self._storm_again)
         await asyncio.sleep(AFTERMATH_S)
         self._workload.is_churn_over = True
         await churning
+
+    async def _storm_again(self) -> None:
+        await self._storm(self._simulation.now_s + self._simulation.config.storm_s / 2)
+        await self._faults.heal()
+        self._simulation.timeline.note("fault", "all that heals is healed")
 
     async def _storm(self, end_s: float) -> None:
         if self._guest is None:

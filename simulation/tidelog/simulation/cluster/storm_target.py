@@ -70,6 +70,8 @@ class StormTarget:
         """Hosts of clients that have a process of their own."""
         self.held: set[int] = set()
         """Nodes that a fault keeps down; only asked, never gone through."""
+        self.dead: set[int] = set()  # only compared and asked
+        """Nodes that never start again."""
         self.exempt: set[int] = set()  # only compared and asked
         """Nodes of which nothing is asked at the end: a fault stays on them."""
         self.random = SeededRandom(seed)
@@ -130,9 +132,9 @@ class StormTarget:
         return self.machine(node_id).host is not None
 
     def start(self, node_id: int) -> None:
-        """Start what is down."""
+        """Start what is down, unless it is dead."""
         self.held.discard(node_id)
-        if not self.is_up(node_id):
+        if not self.is_up(node_id) and node_id not in self.dead:
             self.timeline.note(f"node-{node_id}", "starts")
             self.cluster.start(node_id)
 
@@ -143,7 +145,7 @@ class StormTarget:
             await asyncio.sleep(LOOK_EVERY_S)
             self.look()
             for node_id in self.config.node_ids:
-                if self.is_up(node_id) or node_id in self.held:
+                if self.is_up(node_id) or node_id in self.held or node_id in self.dead:
                     down_since.pop(node_id, None)
                 elif self.now_s - down_since.setdefault(node_id, self.now_s) >= RESTART_AFTER_S:
                     self.start(node_id)

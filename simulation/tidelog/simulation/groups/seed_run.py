@@ -142,10 +142,15 @@ class _Story:
         """
         if not self._lasting.is_drawn:
             return
-        await self._lasting.strike()
+        await self._lasting.strike(self._storm_again)
         config = self._base.config
         waits_ms = config.replica.replica_lag_time_max_ms + config.session_timeout_ms
         await asyncio.sleep(2 * waits_ms / 1000 + self._simulation.config.session_s)
+
+    async def _storm_again(self) -> None:
+        await self._faults.strike_until(self._base.now_s + self._base.config.storm_s / 2)
+        await self._faults.heal()
+        self._base.note("fault", "all that heals is healed")
 
     async def _change_in_order(self) -> None:
         """The control: a member goes, then another one comes, and none works on its records."""

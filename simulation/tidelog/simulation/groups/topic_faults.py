@@ -21,6 +21,9 @@ from tidelog.simulation.groups.simulation_config import (
 LEAP_S = 70.0
 """More than offsets.retention.minutes, which is 1 here."""
 
+CREATES = ("topic_grow", "topic_renew")
+"""Kinds that need all brokers."""
+
 
 class TopicFaults:
     """The kinds, for `Faults`."""
@@ -32,8 +35,8 @@ class TopicFaults:
         self._is_busy = False
         self._tool: Consumer[object, object] | None = None
         self.kinds: list[Kind[MembersAct]] = [
-            Kind("topic_grow", self._grow),
-            Kind("topic_renew", self._renew, weight=2),
+            Kind(CREATES[0], self._grow),
+            Kind(CREATES[1], self._renew, weight=2),
             Kind("tool", self._use_tool, weight=2),
             Kind("clock_leap", self._leap),
         ]

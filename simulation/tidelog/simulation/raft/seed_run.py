@@ -13,6 +13,7 @@ from tidelog.raft.config import ENGINES
 from tidelog.simulation.engine.scheduler import SimulationError
 from tidelog.simulation.raft.coverage import COVERAGE
 from tidelog.simulation.raft.faults import Faults
+from tidelog.simulation.raft.lasting_faults import LastingFaults
 from tidelog.simulation.raft.short_moments import ShortMoments, waits_for_moments
 from tidelog.simulation.raft.simulation import RaftSimulation
 from tidelog.simulation.raft.simulation_config import draw_config, for_short_moments
@@ -22,6 +23,8 @@ from tidelog.simulation.suites.findings import Findings, SeedResult
 
 STORM_S = 17.0
 RUN_S_MIN = 20.0
+REST_S_MIN = 3.0
+"""Time that clients go on for after the last fault."""
 OPERATIONS_MIN = 200
 CALM_S_MAX = 20.0
 LOOK_EVERY_S = 1.0
@@ -78,11 +81,13 @@ class _Story:
         self.workload = Workload(simulation, random.fork("workload"))
         self._simulation = simulation
         self._faults = Faults(simulation, random.fork("faults"), seed=seed)
+        self._lasting = LastingFaults(simulation, random.fork("lasting"))
         self._moments = ShortMoments(
             simulation, random.fork("moments"), self.workload.witness(), seed=seed
         )
         self._strangers = Strangers(simulation, random.fork("strangers"), seed=seed)
         self._has_faults = has_faults
+        self._rest_s_min = 0.0
 
     async def run(self) -> None:
         simulation = self._simulation
@@ -95,12 +100,18 @@ class _Story:
             faults = self._moments if self._moments.are_awaited else self._faults
             await asyncio.gather(faults.strike_until(STORM_S), self._strangers.speak_until(STORM_S))
             await self._faults.heal()
+            await self._lasting.strike(self._storm_again)
+            self._rest_s_min = simulation.scheduler.now_s + REST_S_MIN
         await self._calm_down(clients)
         self.workload.is_over = True
         looking.cancel()
         if not simulation.findings.violations or clients.done():
             await clients
             await self._end()
+
+    async def _storm_again(self) -> None:
+        await self._faults.strike_until(self._simulation.scheduler.now_s + STORM_S / 2)
+        await self._faults.heal()
 
     async def _look(self) -> None:
         while True:
@@ -116,7 +127,7 @@ class _Story:
         return self._is_long_enough() or bool(self._simulation.findings.violations)
 
     def _is_long_enough(self) -> bool:
-        is_long = self._simulation.scheduler.now_s >= RUN_S_MIN
+        is_long = self._simulation.scheduler.now_s >= max(RUN_S_MIN, self._rest_s_min)
         return is_long and self.workload.operations >= OPERATIONS_MIN
 
     async def _end(self) -> None:
@@ -129,8 +140,8 @@ class _Story:
         await self.workload.read_all()
         simulation.look_at_all()
         machines = {
-            node_id: voter.machine
-            for node_id, voter in simulation.voters.items()
+            voter.node_id: voter.machine
+            for voter in simulation.asked()
             if voter.machine is not None
         }
         simulation.checks.finish(machines, self.workload.history)

@@ -102,6 +102,10 @@ class RaftSimulation:
             ),
             elections=ElectionChecks(findings, voters=len(config.voter_ids)),
         )
+        self.dead: set[int] = set()  # only compared and asked
+        """Voters that never start again."""
+        self.exempt: set[int] = set()  # only compared and asked
+        """Voters of which nothing is asked at the end: a fault stays on them."""
         self.listeners: list[Callable[[RaftMessage], None]] = []
         """Called with what a voter says, before it is on its way; on the voter's loop."""
         self.loop = self.scheduler.new_loop(SIMULATION_LOOP)
@@ -120,8 +124,8 @@ class RaftSimulation:
     # What faults do to a voter
 
     def start(self, voter: Voter) -> None:
-        """Start a process on what the voter's disk holds, unless one runs."""
-        if voter.loop is not None:
+        """Start a process on what the voter's disk holds, unless one runs or the voter is dead."""
+        if voter.loop is not None or voter.node_id in self.dead:
             return
         if voter.disk.needs_reboot:
             self._lose_power(voter)
@@ -217,16 +221,18 @@ class RaftSimulation:
                 self.note(voter, "has rejoined")
 
     def is_settled(self) -> bool:
-        """True if all run, take part and have applied the same, all of it."""
-        drivers = [voter.driver for voter in self.voters.values() if voter.is_running]
-        if len(drivers) < len(self.voters) or self.leader() is None:
+        """True if all but exempt ones run, take part and have applied the same, all of it."""
+        asked = self.asked()
+        if self.leader() is None or not all(voter.is_running for voter in asked):
             return False
-        if any(voter.is_rejoining for voter in self.voters.values()):
+        if any(voter.is_rejoining for voter in asked):
             return False
-        indexes = {
-            (driver.commit_index, driver.applied_index) for driver in drivers if driver is not None
-        }
-        return len(indexes) == 1
+        drivers = [voter.driver for voter in asked if voter.driver is not None]
+        return len({(driver.commit_index, driver.applied_index) for driver in drivers}) == 1
+
+    def asked(self) -> list[Voter]:
+        """Voters that must come to rest at the end: no fault stays on them."""
+        return [voter for voter in self.voters.values() if voter.node_id not in self.exempt]
 
     def on_delivered(self, node_id: int, message: RaftMessage) -> None:
         """A message of this cluster, a voter's or one that is forged, reached a voter."""
