@@ -53,7 +53,7 @@ class LastingFaults:
         has_struck = await self._actions.until(kind, within_s=WAIT_S_MAX)
         if not (has_struck and self._has_storm_after):
             return
-        # Whoever is in sync by name alone must be so no more: another fault would need it.
+        # A replica that is dead and still in sync by name may be all that another fault leaves.
         if await self._actions.until(self._is_missed, within_s=WAIT_S_MAX):
             self._actions.count("storm_beside_the_dead")
             await go_on()
