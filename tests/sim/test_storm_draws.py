@@ -14,6 +14,7 @@ from tidelog.core.chance import SeededRandom
 from tidelog.core.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC
 from tidelog.history.history import Parts
 from tidelog.log.config import log_config
+from tidelog.simulation.cluster import simulation_config
 from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.cluster.simulation_config import (
     ClusterSimulationConfig,
@@ -169,10 +170,24 @@ def test_some_clusters_have_racks_of_which_one_may_be_lost() -> None:
 
 
 def test_few_storms_have_a_topic_of_many_partitions() -> None:
-    plain = drawn(1)[0]
-    configs = [with_broad_topic(SeededRandom(seed), plain) for seed in range(2_000)]
+    plain = next(one for one in drawn(50) if len(one.broker_ids) > 3 and not one.racks)
+    configs = [with_broad_topic(SeededRandom(seed), plain) for seed in range(10_000)]
 
-    broad = [one.plan(WIDE).partitions for one in configs if one is not plain]
-    assert 20 < len(broad) < 200
+    broad = [one.plan(WIDE).partitions for one in configs if one.is_broad]
+    assert 100 < len(broad) < 1_000
     assert min(broad) < 60
-    assert max(broad) > 200
+    assert max(broad) > 2_000
+    assert sum(broad) < 40 * len(configs), "most storms have few"
+    assert not plain.is_broad
+    assert any(one.is_broad and one.racks for one in configs)
+
+
+@pytest.mark.turns(8)
+@pytest.mark.sim
+def test_a_storm_of_many_partitions_loses_a_rack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation_config, "BREADTHS", ((1.0, (150, 151)),))
+    monkeypatch.setattr(simulation_config, "BROAD_RACKS_PROBABILITY", 1.0)
+    result = run_seed(3)
+
+    assert {"rack_killed", "rack_paused", "rack_cut_off"} & {*result.faults}
+    assert result.violation is None

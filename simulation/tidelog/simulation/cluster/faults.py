@@ -54,6 +54,9 @@ class Faults:
             self._used.append(one_of(random, self._possible(ReplicaFaults(actions).kinds)))
         else:
             self._use_late_calls(random.fork("late calls"))
+        rack_faults = RackFaults(actions, run).kinds
+        if rack_faults and actions.simulation.config.is_broad:
+            self._used.append(one_of(random, rack_faults))  # Of many partitions at once.
         self._endless = EndlessFaults(actions, random.fork("endless"), run)
         self._clones = Clones(actions, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []

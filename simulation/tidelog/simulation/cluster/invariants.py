@@ -12,6 +12,8 @@ Reads the nodes' objects and disks, never changes anything; no node knows of it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
+from typing import Any
 
 from tidelog.chaos.invariants.images import ImageChecks
 from tidelog.chaos.invariants.invariant import Report
@@ -35,7 +37,7 @@ from tidelog.v1.data_pb2 import (
 
 SIZES_EVERY_STEPS = 1000
 TASKS_MAX = 2000
-"""Tasks of one node: far above what a few partitions and clients need."""
+"""Tasks of one node, beside those that open, move and delete its replicas: far above its need."""
 
 
 class Invariants:
@@ -73,11 +75,19 @@ class Invariants:
         """Compare all replicas. All nodes run, all faults are over, nothing is written."""
         for machine in self._cluster.machines.values():
             if machine.node is not None:
-                self._look(machine, machine.node, is_exact=False)
+                self._look(machine, machine.node, is_exact=False, named=None)
                 self._check_sizes(machine, machine.node)
         self._quiet.check(self.images.newest, self._cluster.machines)
 
-    def _look(self, machine: Machine, node: Node, *, is_exact: bool) -> None:
+    def _look(
+        self,
+        machine: Machine,
+        node: Node,
+        *,
+        is_exact: bool,
+        named: Collection[tuple[str, int]] | None = (),
+    ) -> None:
+        """See `ReplicaChecks.look`."""
         quorum, broker = quorum_of(node), broker_of(node)
         view, newest = (machine.node_id, machine.starts), self.images.newest
         if quorum is not None and self.images.look(
@@ -86,7 +96,7 @@ class Invariants:
             self.replicas.on_image(newest, self.images.newest)
         if broker is not None:
             self.images.look((*view, "broker"), broker.follower.image, is_committed=False)
-            self.replicas.look(machine, node, is_exact=is_exact)
+            self.replicas.look(machine, node, is_exact=is_exact, named=named)
 
     def _on_call(self, server: Host, request: object, response: object) -> None:
         if not isinstance(request, ProduceRequest | FetchRequest | ListOffsetsRequest):
@@ -99,8 +109,13 @@ class Invariants:
             if machine.host is server and machine.node is not None:
                 self._on_answer(machine, machine.node, request, response)
 
-    def _on_answer(self, machine: Machine, node: Node, request: object, response: object) -> None:
-        self._look(machine, node, is_exact=self._cluster.scheduler.steps == self._steps + 1)
+    def _on_answer(self, machine: Machine, node: Node, request: Any, response: Any) -> None:
+        """A request about partitions was answered."""
+        named = [
+            (one.topic, one.partition) for each in (request, response) for one in each.partitions
+        ]
+        is_exact = self._cluster.scheduler.steps == self._steps + 1
+        self._look(machine, node, is_exact=is_exact, named=named)
         held = held_by(node)
         match request, response:
             case ProduceRequest(), ProduceResponse():
@@ -124,7 +139,7 @@ class Invariants:
         limits = Limits(
             produce_in_flight_bytes=config.produce_in_flight_bytes_max,
             waiting_fetches=config.waiting_fetches_max,
-            tasks=TASKS_MAX,
+            tasks=TASKS_MAX + len(held_by(node)),
         )
         for broken in oversized(machine.name, sizes, limits):
             self._report(*broken)

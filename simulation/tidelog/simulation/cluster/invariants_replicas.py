@@ -8,6 +8,7 @@ promises nothing; one that is paused nothing of what it has not heard.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ from tidelog.simulation.cluster.cluster import Machine, SimCluster
 from tidelog.simulation.cluster.inside import Cursor, Found, walk
 from tidelog.simulation.cluster.invariants_book import Book, Page
 from tidelog.simulation.cluster.invariants_leading import LeaderChecks
+from tidelog.simulation.cluster.replica_turns import FEW, Key, ReplicaTurns
 from tidelog.simulation.cluster.sound_replicas import SoundReplicas
 
 
@@ -76,16 +78,27 @@ class ReplicaChecks:
         self._seen: dict[int, dict[Partition, _LastState]] = {}
         """By node, of its present process."""
         self._nodes: dict[int, Node] = {}
+        self._turns: dict[int, ReplicaTurns] = {}
         self._leaders = EpochLeaders()
         self._log_starts: dict[tuple[bytes, int], int] = {}
         """The highest log start offset of a leader, by topic id and partition."""
 
-    def look(self, machine: Machine, node: Node, *, is_exact: bool) -> None:
-        """Check what changed; `is_exact` says that it was one step since the last look."""
+    def look(
+        self, machine: Machine, node: Node, *, is_exact: bool, named: Collection[Key] | None = None
+    ) -> None:
+        """Check what changed; `is_exact` says that it was one step since the last look.
+
+        Of a node with many replicas those that are `named`, and others in turns; None: all.
+        """
         if self._nodes.get(machine.node_id) is not node:
             self._nodes[machine.node_id], self._seen[machine.node_id] = node, {}
         replicas = self._seen[machine.node_id]
-        for hosted in held_by(node).values():
+        held = held_by(node)
+        looked_at: Iterable[Partition] = held.values()
+        if named is not None and len(held) > FEW:
+            turns = self._turns.setdefault(machine.node_id, ReplicaTurns())
+            looked_at, is_exact = turns.next(held, named), False
+        for hosted in looked_at:
             log = log_of(hosted)
             if log is None:
                 continue

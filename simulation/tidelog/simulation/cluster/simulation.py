@@ -6,7 +6,7 @@ Owns what faults and clients share; decides nothing by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelog.chaos.workloads.group_member import GroupMember, MemberBook
 from tidelog.chaos.workloads.member_consumer import consumer_of_ours
@@ -45,6 +45,8 @@ from tidelog.simulation.engine.scheduler import SchedulerLimits
 from tidelog.simulation.suites.findings import Findings
 
 LIMITS = SchedulerLimits(steps=3_000_000, virtual_s=200.0)
+STEPS_PER_PARTITION = 1_000
+"""Steps that a run may have more for each partition of its topics."""
 
 
 class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its own
@@ -78,7 +80,7 @@ class ClusterSimulation(StormTarget):
             config=config,
             nodes=SimClusterConfig(
                 configure=config.configure,
-                limits=options.limits,
+                limits=_limits(options.limits, config),
                 listeners=options.listeners,
                 on_built=options.on_built,
             ),
@@ -209,3 +211,8 @@ class ClusterSimulation(StormTarget):
         self.invariants.after_step()
         if self.findings.violations:
             raise Violated
+
+
+def _limits(usual: SchedulerLimits, config: ClusterSimulationConfig) -> SchedulerLimits:
+    partitions = sum(topic.partitions for topic in config.topics)
+    return replace(usual, steps=usual.steps + STEPS_PER_PARTITION * partitions)

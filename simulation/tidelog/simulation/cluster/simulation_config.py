@@ -41,12 +41,14 @@ SEPARATE_PROBABILITY = 0.2
 REPLICATION_FACTOR = 3
 UNUSUAL_SIZE_PROBABILITY = 0.3
 """Probability of any size; other clusters have three controllers and three to five brokers."""
-BROAD_PROBABILITY, BROAD = 0.04, (40, 300)
-VERY_BROAD_PROBABILITY, VERY_BROAD = 0.001, (300, 1_500)
-"""Shares of the storms that have a topic of many partitions, and how many.
+BREADTHS = ((0.0003, (2_000, 9_500)), (0.003, (300, 2_000)), (0.04, (40, 300)))
+"""Shares of the storms that have a topic of many partitions, this one or a smaller share; how many.
 
-A hundred partitions double the time of a storm. Racks of 9,000 are lost in tests of the metadata.
+A storm takes four seconds more for each hundred partitions. A cluster has 10,000 at most.
 """
+BROAD_RACKS_PROBABILITY = 0.6
+OPENED_S = 3.0
+"""About how long the replicas of such a topic take to open, unless a fault slows the disks down."""
 RACKS_PROBABILITY, RACKED_BROKERS_MIN = 0.3, 3
 APPEND_TIME_PROBABILITY = 0.3
 LOSING_PROBABILITY = 0.35
@@ -105,6 +107,11 @@ class ClusterSimulationConfig:
         """By topic: rules by which its records may go."""
         return {one.name: one.keeping for one in self.topics if one.keeping is not None}
 
+    @property
+    def is_broad(self) -> bool:
+        """True with a topic of many partitions."""
+        return any(one.name == WIDE for one in self.topics)
+
     def plan(self, topic: str) -> TopicPlan:
         """Plan of the topic of this name."""
         return next(one for one in (*self.topics, *self.internal_topics) if one.name == topic)
@@ -157,7 +164,9 @@ def draw_config(
         storm_s=random.uniform(10, 18),
     )
     if is_storm:
-        config = replace(config, racks=_draw_racks(random.fork("racks"), broker_ids))
+        config = replace(
+            config, racks=_draw_racks(random.fork("racks"), broker_ids, RACKS_PROBABILITY)
+        )
     worst = random.fork("worst")
     is_worst = is_storm and worst.random() < WORST_PROBABILITY
     return at_worst(worst, config) if is_worst else config
@@ -199,9 +208,11 @@ def draw_any_size(random: SeededRandom) -> tuple[tuple[int, ...], tuple[int, ...
     return tuple(range(1, controllers + 1)), tuple(broker_ids)
 
 
-def _draw_racks(random: SeededRandom, broker_ids: Sequence[int]) -> Mapping[int, str]:
+def _draw_racks(
+    random: SeededRandom, broker_ids: Sequence[int], probability: float
+) -> Mapping[int, str]:
     """Draw racks of one or two brokers and more; most clusters have none."""
-    if len(broker_ids) < RACKED_BROKERS_MIN or random.random() >= RACKS_PROBABILITY:
+    if len(broker_ids) < RACKED_BROKERS_MIN or random.random() >= probability:
         return {}
     count = random.randrange(2, len(broker_ids))
     return {one: f"rack-{at % count}" for at, one in enumerate(shuffled(random, broker_ids))}
@@ -212,15 +223,18 @@ def with_broad_topic(
 ) -> ClusterSimulationConfig:
     """In few storms, the same with a topic of many partitions, which get few records or none."""
     draw = random.random()
-    if draw >= BROAD_PROBABILITY:
+    breadth = next((span for share, span in BREADTHS if draw < share), None)
+    if breadth is None:
         return config
-    is_very_broad = draw < VERY_BROAD_PROBABILITY
-    partitions = random.randrange(*(VERY_BROAD if is_very_broad else BROAD))
+    partitions = random.randrange(*breadth)
+    racks = _draw_racks(random.fork("racks"), config.broker_ids, BROAD_RACKS_PROBABILITY)
     like, sender = config.topics[0], config.producers[0]
     topic = replace(like, name=WIDE, partitions=partitions, is_flushed=False)
     producer = replace(sender, name="producer-wide", topic=WIDE)
     return replace(
         config,
+        racks=config.racks or racks,
+        sync_latency_s_max=min(config.sync_latency_s_max, OPENED_S / partitions),
         topics=(*config.topics, topic),
         producers=(*config.producers, producer),
         batch_partitions_max=random.randrange(partitions // 20, partitions),
