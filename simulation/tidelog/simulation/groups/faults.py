@@ -15,6 +15,7 @@ from tidelog.simulation.cluster.endless_faults import EndlessFaults
 from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.groups.coordinator_faults import CoordinatorFaults
 from tidelog.simulation.groups.member_faults import MemberFaults, MembersAct
+from tidelog.simulation.groups.refused_coordinators import RefusedCoordinators
 from tidelog.simulation.groups.simulation import GroupsSimulation
 from tidelog.simulation.groups.topic_faults import CREATES, TopicFaults
 
@@ -42,6 +43,7 @@ class Faults:
             *MemberFaults(simulation, actions).kinds,
             *CoordinatorFaults(simulation, actions).kinds,
             *TopicFaults(simulation, actions).kinds,
+            *RefusedCoordinators(simulation, actions).kinds,
         ]
         cluster = simulation.base.config
         nodes, brokers = len(cluster.node_ids), len(cluster.broker_ids)
