@@ -12,9 +12,9 @@ from tidelog.simulation.cluster.group_members import SimGroupMember
 from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.mutants.cluster_groups import (
     commit_epochs_not_compared,
-    coordinator_not_confirmed,
     groups_answered_before_commit,
 )
+from tidelog.simulation.mutants.groups_fenced import coordinator_not_confirmed
 from tidelog.simulation.mutants.mutant import Mutant
 
 pytestmark = [pytest.mark.sim, pytest.mark.turns(3)]

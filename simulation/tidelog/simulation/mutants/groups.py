@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidelog.simulation.mutants import (
     groups_classic,
     groups_coordinator,
+    groups_fenced,
     groups_members,
     internal_defaults,
 )
@@ -12,7 +13,13 @@ from tidelog.simulation.mutants.mutant import Mutant
 
 ALL: dict[str, Mutant] = {
     mutant.name: mutant
-    for module in (groups_coordinator, groups_members, groups_classic, internal_defaults)
+    for module in (
+        groups_coordinator,
+        groups_fenced,
+        groups_members,
+        groups_classic,
+        internal_defaults,
+    )
     for mutant in vars(module).values()
     if isinstance(mutant, Mutant)
 }
