@@ -42,6 +42,10 @@ WAITING: Any = None
 SMALL: Any = SimpleNamespace(SerializeToString=lambda: bytes(100))
 
 
+class Refused(Exception):  # noqa: N818  # as gRPC's AbortError
+    """The call was ended with a status."""
+
+
 class Context:
     """A call whose response nobody reads; see `grpc.aio.ServicerContext`."""
 
@@ -65,11 +69,10 @@ class Context:
     async def write(self, _data: bytes) -> None:
         await asyncio.Event().wait()
 
-    def set_code(self, code: grpc.StatusCode) -> None:
-        self.code = code
-
-    def set_details(self, details: str) -> None:
+    async def abort(self, code: grpc.StatusCode, details: str) -> None:
         assert details
+        self.code = code
+        raise Refused
 
     def end(self) -> None:
         for then in self.ended:
@@ -111,8 +114,9 @@ class Stage:
 
     async def call(self, context: Context, data: bytes = b"") -> None:
         request: Any = asked() if self._is_stream else data
-        await self._call(request, context)
-        if context.code is not None:
+        try:
+            await self._call(request, context)
+        except Refused:
             context.end()
 
     @staticmethod

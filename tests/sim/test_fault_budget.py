@@ -108,6 +108,8 @@ def test_one_replica_of_two_that_must_acknowledge_may_lose_power() -> None:
 def test_a_node_that_stays_dead_keeps_what_it_has_for_good() -> None:
     stage = stage_of()
     stage.budget.note_dead(3)
+    assert not stage.budget.may_lose_power(3)
+    assert not stage.budget.may_damage(3, "t", 0)
     assert not stage.budget.may_lose_power(1)
     assert not stage.budget.may_damage(1, "t", 0)
     assert stage_of(min_insync_replicas=3).budget.may_lose_power(1)

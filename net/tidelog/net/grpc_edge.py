@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, contextmanager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -139,9 +140,9 @@ class Edge:
                         room.enter_context(self._at_work(asked, len(request), peer))
                     return await answer(asked, context)
             except TidelogError as error:
-                return _refuse(context, _status(error), error.message)
+                await _refuse(context, _status(error), error.message)
             except NotImplementedError:
-                return _refuse(
+                await _refuse(
                     context,
                     grpc.StatusCode.UNIMPLEMENTED,
                     "this server does not implement the method",
@@ -150,13 +151,13 @@ class Edge:
                 raise
             except InvariantError as error:
                 self._on_fatal(error)
-                return _refuse(context, grpc.StatusCode.INTERNAL, str(error))
+                await _refuse(context, grpc.StatusCode.INTERNAL, str(error))
             except Exception as error:  # the RPC edge: the process keeps running
                 if is_caller_gone(error):
                     raise
                 log.exception("request failed", error=repr(error))
                 what = f"outcome unknown, see the server's log: {error!r}"
-                return _refuse(context, grpc.StatusCode.INTERNAL, what)
+                await _refuse(context, grpc.StatusCode.INTERNAL, what)
 
         return behaviour
 
@@ -288,14 +289,21 @@ async def _answer(serving: Any, context: Context) -> Any:
     return None
 
 
-def _refuse(context: Context, code: grpc.StatusCode, details: str) -> None:
+async def _refuse(context: Context, code: grpc.StatusCode, details: str) -> None:
     """End the call with this status, and no response.
 
-    `context.abort` raises an error that the context keeps: a circle through the frames it passed,
-    which holds the request, megabytes long, until the next full collection.
+    The context keeps gRPC's error, and that the frames it passed: a circle, which held the request,
+    megabytes long, until the next full collection.
     """
-    context.set_code(code)
-    context.set_details(details)
+    try:
+        await context.abort(code, details)
+    except grpc.aio.AbortError as error:
+        when_ended(context, partial(_forget_way, error))
+        raise
+
+
+def _forget_way(error: BaseException) -> None:
+    error.__traceback__ = error.__context__ = None
 
 
 def when_ended(context: Context, then: Callable[[], None]) -> None:

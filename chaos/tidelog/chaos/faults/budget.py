@@ -157,7 +157,7 @@ class Budget:
     def may_lose_power(self, node_id: int) -> bool:
         """True if this node's power may go now, or soon."""
         self.look()
-        if node_id in self._tainted or not self._view.has_controller:
+        if node_id in self._tainted | self._dead or not self._view.has_controller:
             return False
         return all(
             self._view.promises(topic.name).is_flushed or self._has_room(node_id, topic.name, state)
@@ -169,6 +169,8 @@ class Budget:
         self.look()
         state = self._view.image.partition(topic, partition)
         if state is None or node_id not in state.replicas or not self._view.has_controller:
+            return False
+        if node_id in self._dead:
             return False
         return self._has_room(node_id, topic, state)
 
