@@ -47,6 +47,8 @@ BREADTHS = ((0.0003, (2_000, 9_500)), (0.003, (300, 2_000)), (0.04, (40, 300)))
 A storm takes four seconds more for each hundred partitions. A cluster has 10,000 at most.
 """
 BROAD_RACKS_PROBABILITY = 0.6
+BATCH_BYTES, BATCH_BYTES_OF_PARTITION = 5_000, 150
+"""Room of a batch of metadata: a topic's configs, and what is said of each partition."""
 OPENED_S = 3.0
 """About how long the replicas of such a topic take to open, unless a fault slows the disks down."""
 RACKS_PROBABILITY, RACKED_BROKERS_MIN = 0.3, 3
@@ -89,6 +91,8 @@ class ClusterSimulationConfig:
     """By broker; empty: the cluster has none."""
     batch_partitions_max: int = 1
     """Partitions of a batch of metadata: a topic of two is a plan of two batches by default."""
+    batch_bytes_max: int = 1_000_000
+    """Bytes of such a batch, enough for those of its partitions."""
     internal_topics: tuple[TopicPlan, ...] = ()
     """Topics that the product creates by itself, or the clients of a story's transactions."""
 
@@ -133,6 +137,7 @@ class ClusterSimulationConfig:
                 session_timeout_ms=self.session_timeout_ms,
                 leader_imbalance_check_interval_seconds=5,
                 partitions_per_batch_max=self.batch_partitions_max,
+                batch_bytes_max=self.batch_bytes_max,
             ),
         )
 
@@ -231,13 +236,15 @@ def with_broad_topic(
     like, sender = config.topics[0], config.producers[0]
     topic = replace(like, name=WIDE, partitions=partitions, is_flushed=False)
     producer = replace(sender, name="producer-wide", topic=WIDE)
+    batch_partitions = random.randrange(partitions // 20, partitions)
     return replace(
         config,
         racks=config.racks or racks,
         sync_latency_s_max=min(config.sync_latency_s_max, OPENED_S / partitions),
         topics=(*config.topics, topic),
         producers=(*config.producers, producer),
-        batch_partitions_max=random.randrange(partitions // 20, partitions),
+        batch_partitions_max=batch_partitions,
+        batch_bytes_max=BATCH_BYTES + BATCH_BYTES_OF_PARTITION * batch_partitions,
     )
 
 

@@ -39,6 +39,7 @@ UNSEEN = frozenset(
         "ends_outlive_the_epoch",
         "epoch_not_assigned",
         "epochs_not_compared",
+        "fenced_in_one_batch",
         "fetched_not_flushed",
         "groups_answered_before_commit",
         "isr_decided_on_older_isr",

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tidelog.broker.partition.log_directory import LogDirectory
 from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.core.errors import KafkaError
 from tidelog.metadata import attempts, brokers, damage, delta, election, replication
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.controller import Controller
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.plans import Slice
 from tidelog.metadata.topic_rules import TopicRules
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node import start_record
@@ -29,6 +32,9 @@ from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 _eligible = election._find_eligible
 _find = PartitionMap.find
 _choose_unclean_leader = election._choose_unclean_leader
+_fence = brokers._fence
+MANY = 1 << 20
+"""Partitions, more than a cluster has."""
 
 
 @replaces(OwnCluster, "check")
@@ -91,6 +97,20 @@ def damage_not_acted_on(
 def rest_of_a_fencing_forgotten(_self: Controller, _image: MetadataImage, _now_ms: int) -> bool:
     """Partitions for which a fencing's batch had no room stay as they are (decision 0074)."""
     return False
+
+
+@replaces(brokers, "_fence")
+def fenced_in_one_batch(
+    to_fence: Iterable[BrokerImage],
+    leaving: list[int],
+    image: MetadataImage,
+    context: ControllerContext,
+    *,
+    cause: str,
+) -> tuple[list[MetadataRecord], bool]:
+    """A fencing is one batch however many partitions it changes (decision 0074)."""
+    every = replace(context, part=Slice(MANY))
+    return _fence(to_fence, leaving, image, every, cause=cause)
 
 
 # Late attempts
