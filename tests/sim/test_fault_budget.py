@@ -105,9 +105,9 @@ def test_one_replica_of_two_that_must_acknowledge_may_lose_power() -> None:
     assert not stage.budget.may_lose_power(2)
 
 
-def test_a_node_that_stays_dead_keeps_what_it_has_for_good() -> None:
+def test_nothing_is_taken_of_a_node_on_which_a_fault_stays_and_others_must_do_without_it() -> None:
     stage = stage_of()
-    stage.budget.note_dead(3)
+    stage.budget.note_exempt(3)
     assert not stage.budget.may_lose_power(3)
     assert not stage.budget.may_damage(3, "t", 0)
     assert not stage.budget.may_lose_power(1)

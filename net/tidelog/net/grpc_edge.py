@@ -292,17 +292,18 @@ async def _answer(serving: Any, context: Context) -> Any:
 async def _refuse(context: Context, code: grpc.StatusCode, details: str) -> None:
     """End the call with this status, and no response.
 
-    The context keeps gRPC's error, and that the frames it passed: a circle, which held the request,
-    megabytes long, until the next full collection.
+    gRPC keeps the error that `abort` raises with the call, and the error's traceback keeps the
+    frames that hold the call and its request, which may be megabytes: a reference cycle, which
+    lasts until a full collection. It is broken when the call has ended.
     """
     try:
         await context.abort(code, details)
     except grpc.aio.AbortError as error:
-        when_ended(context, partial(_forget_way, error))
+        when_ended(context, partial(_drop_traceback, error))
         raise
 
 
-def _forget_way(error: BaseException) -> None:
+def _drop_traceback(error: BaseException) -> None:
     error.__traceback__ = error.__context__ = None
 
 

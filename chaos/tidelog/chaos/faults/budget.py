@@ -20,7 +20,8 @@ promised (README, decisions 0005, 0009, 0013), and what follows for each partiti
   the replica is impaired until it is in the ISR again, and no later start can know. Such a machine
   never loses power after that.
 - Where `unclean.leader.election.enable` is set, loss is allowed, and counted.
-- A node that stays dead keeps what it has for itself: each of its replicas is impaired for good.
+- A node on which a fault stays may never be in sync again: its replicas count as impaired for good,
+  and nothing more is taken of them.
 - A fault that is still at work counts from its beginning: a cut that is yet to come (`crash_at`),
   damage of a storm of stories until that is over.
 - A storm of stories (`take`) waits in addition until every replica is in the ISR and its victim has
@@ -150,14 +151,14 @@ class Budget:
         self._impaired: dict[Replica, Impairment] = {}
         self._open: set[int] = set()  # nodes a fault is still at work on; never iterated
         self._tainted: set[int] = set()  # nodes with a failed sync; never iterated
-        self._dead: set[int] = set()  # nodes that never start again; never iterated
+        self._exempt: set[int] = set()  # nodes on which a fault stays; never iterated
 
     # What faults ask
 
     def may_lose_power(self, node_id: int) -> bool:
         """True if this node's power may go now, or soon."""
         self.look()
-        if node_id in self._tainted | self._dead or not self._view.has_controller:
+        if node_id in self._tainted | self._exempt or not self._view.has_controller:
             return False
         return all(
             self._view.promises(topic.name).is_flushed or self._has_room(node_id, topic.name, state)
@@ -170,7 +171,7 @@ class Budget:
         state = self._view.image.partition(topic, partition)
         if state is None or node_id not in state.replicas or not self._view.has_controller:
             return False
-        if node_id in self._dead:
+        if node_id in self._exempt:
             return False
         return self._has_room(node_id, topic, state)
 
@@ -226,9 +227,9 @@ class Budget:
         self._tainted.add(node_id)
         self.note_damage(node_id, topic, partition)
 
-    def note_dead(self, node_id: int) -> None:
-        """It never starts again: no record is left that it alone has."""
-        self._dead.add(node_id)
+    def note_exempt(self, node_id: int) -> None:
+        """A fault stays on it: other replicas must have all records."""
+        self._exempt.add(node_id)
 
     # How it heals
 
@@ -274,7 +275,7 @@ class Budget:
     def _has_room(self, node_id: int, topic: str, state: PartitionImage) -> bool:
         promises = self._view.promises(topic)
         others = sum(
-            one in self._dead or (one, topic, state.partition) in self._impaired
+            one in self._exempt or (one, topic, state.partition) in self._impaired
             for one in state.replicas
             if one != node_id
         )

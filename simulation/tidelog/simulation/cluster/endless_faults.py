@@ -148,22 +148,14 @@ class EndlessFaults:
 
         What it sends arrives, or is lost; clients reach it all the while.
         """
-        random, network = self._of_refusals, self._simulation.cluster.network
+        random = self._of_refusals
         while not self._simulation.is_storm_over(end_s):
             await asyncio.sleep(GAP_S.draw(random))
             victim = chance.one_of(random, self._simulation.config.node_ids)
-            host, is_mute = self._actions.host(victim), random.random() < 0.5
-            others = [self._actions.host(one) for one in self._actions.others(victim)]
+            is_mute = random.random() < 0.5
             self._actions.count("refused_links", f"node {victim}, mute: {is_mute}")
-            for other in others:
-                network.refuse(other, host)
-                if is_mute:
-                    network.cut(host, other)
-            await asyncio.sleep(REFUSED_S.draw(random))
-            for other in others:
-                network.accept(other, host)
-                if is_mute:
-                    network.heal(host, other)
+            with self._actions.refusing(victim, is_mute=is_mute):
+                await asyncio.sleep(REFUSED_S.draw(random))
 
     # Disks
 

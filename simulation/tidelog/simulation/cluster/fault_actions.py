@@ -6,7 +6,8 @@ Owns the primitives, and that each is taken back; which of them may happen is up
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from tidelog.chaos.faults.budget import Claims
@@ -155,6 +156,23 @@ class FaultActions:
         for link in links:
             self.simulation.cluster.network.heal(*link)
         self.simulation.timeline.note("fault", f"{len(links)} links carry again")
+
+    @contextmanager
+    def refusing(self, node_id: int, *, is_mute: bool) -> Iterator[None]:
+        """For the block, connections to a node are refused; mute: what it sends is lost, too."""
+        network, host = self.simulation.cluster.network, self.host(node_id)
+        others = [self.host(other) for other in self.others(node_id)]
+        for other in others:
+            network.refuse(other, host)
+            if is_mute:
+                network.cut(host, other)
+        try:
+            yield
+        finally:
+            for other in others:
+                network.accept(other, host)
+                if is_mute:
+                    network.heal(host, other)
 
     # Processes
 

@@ -92,12 +92,16 @@ class ReplicaChecks:
         """
         if self._nodes.get(machine.node_id) is not node:
             self._nodes[machine.node_id], self._seen[machine.node_id] = node, {}
-        replicas = self._seen[machine.node_id]
         held = held_by(node)
-        looked_at: Iterable[Partition] = held.values()
-        if named is not None and len(held) > FEW:
-            turns = self._turns.setdefault(machine.node_id, ReplicaTurns())
-            looked_at, is_exact = turns.next(held, named), False
+        if named is None or len(held) <= FEW:
+            self._look_at(held.values(), machine, is_exact=is_exact)
+            return
+        turns = self._turns.setdefault(machine.node_id, ReplicaTurns())
+        self._look_at(turns.always(held), machine, is_exact=is_exact)
+        self._look_at(turns.next(held, named), machine, is_exact=False)
+
+    def _look_at(self, looked_at: Iterable[Partition], machine: Machine, *, is_exact: bool) -> None:
+        replicas = self._seen[machine.node_id]
         for hosted in looked_at:
             log = log_of(hosted)
             if log is None:

@@ -8,6 +8,7 @@ without them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
 from tidelog.core.chance import SeededRandom, one_of, shuffled
@@ -42,10 +43,17 @@ class LastingFaults:
     async def strike(self, go_on: Callable[[], Awaitable[None]]) -> None:
         """Let something die for good, as soon as the cluster can do without it.
 
-        `go_on`: more of the storm, from its first fault until all is healed.
+        `go_on`: more of the storm, from its first fault until all is healed. Returns when a broker
+        that is silent has been fenced, and a follower that is behind has left the ISR.
         """
         if not self.is_drawn:
             return
+        await self._strike(go_on)
+        config = self._simulation.config
+        waits_ms = config.replica.replica_lag_time_max_ms + config.session_timeout_ms
+        await asyncio.sleep(2 * waits_ms / 1000)
+
+    async def _strike(self, go_on: Callable[[], Awaitable[None]]) -> None:
         kinds: list[Callable[[], bool]] = [self._kill_brokers, self._kill_controller, self._cut]
         if self._simulation.config.racks:
             kinds.append(self._kill_rack)
@@ -86,7 +94,6 @@ class LastingFaults:
         for node_id in victims:
             self._actions.kill(node_id)
             self._simulation.dead.add(node_id)
-            self._simulation.budget.note_dead(node_id)
         return True
 
     def _cut(self) -> bool:
@@ -104,6 +111,8 @@ class LastingFaults:
     def _exempt(self, kind: str, node_ids: Collection[int]) -> None:
         self._actions.count(kind, ", ".join(f"node-{one}" for one in node_ids))
         self._simulation.exempt.update(node_ids)
+        for node_id in node_ids:
+            self._simulation.budget.note_exempt(node_id)
 
     def _can_do_without(self, victims: Collection[int]) -> bool:
         simulation = self._simulation

@@ -223,6 +223,11 @@ def _draw_racks(
     return {one: f"rack-{at % count}" for at, one in enumerate(shuffled(random, broker_ids))}
 
 
+def offsets_min_insync(replication_factor: int) -> int:
+    """Compute the `min.insync.replicas` of the product's topic of offsets."""
+    return 2 if replication_factor > 2 else 1
+
+
 def with_broad_topic(
     random: SeededRandom, config: ClusterSimulationConfig
 ) -> ClusterSimulationConfig:

@@ -17,7 +17,7 @@ from tidelog.simulation.groups.coordinator_faults import CoordinatorFaults
 from tidelog.simulation.groups.member_faults import MemberFaults, MembersAct
 from tidelog.simulation.groups.refused_coordinators import RefusedCoordinators
 from tidelog.simulation.groups.simulation import GroupsSimulation
-from tidelog.simulation.groups.topic_faults import CREATES, TopicFaults
+from tidelog.simulation.groups.topic_faults import TopicFaults
 
 PLAN = Plan(kinds_min=3, kinds_max=9, gap=Span(0.05, 1.2))
 GAP_OF_DEFAULT_TIMES = Span(1.0, 8.0)
@@ -64,17 +64,13 @@ class Faults:
             simulation.classic.start_all()
             striking = simulation.classic.strike_until(lambda: simulation.base.is_storm_over(end_s))
             self._tasks.append(asyncio.ensure_future(striking))
-        used = self._used
-        if simulation.base.dead:  # Nothing is created while a broker is missing.
-            used = [one for one in used if one.name not in CREATES]
-        if used:
-            await strike_repeatedly(
-                self._random,
-                used,
-                self._begin,
-                gap=self._gap,
-                is_over=lambda: simulation.base.is_storm_over(end_s),
-            )
+        await strike_repeatedly(
+            self._random,
+            self._used,
+            self._begin,
+            gap=self._gap,
+            is_over=lambda: simulation.base.is_storm_over(end_s),
+        )
 
     async def _begin(self, kind: Kind[MembersAct]) -> None:
         self._tasks.append(asyncio.ensure_future(kind.draw()))

@@ -136,16 +136,11 @@ class _Story:
         await asyncio.gather(watching, return_exceptions=True)
 
     async def _strike_for_good(self) -> None:
-        """Something may die for good; the time passes in which others wait for it.
-
-        A follower leaves the ISR, a broker is fenced, members' sessions end: rest is none before.
-        """
+        """Something may die for good; then members' sessions end, too: there is no rest before."""
         if not self._lasting.is_drawn:
             return
         await self._lasting.strike(self._storm_again)
-        config = self._base.config
-        waits_ms = config.replica.replica_lag_time_max_ms + config.session_timeout_ms
-        await asyncio.sleep(2 * waits_ms / 1000 + self._simulation.config.session_s)
+        await asyncio.sleep(self._simulation.config.session_s)
 
     async def _storm_again(self) -> None:
         await self._faults.strike_until(self._base.now_s + self._base.config.storm_s / 2)

@@ -20,6 +20,7 @@ from tidelog.simulation.cluster.simulation_config import (
     ClusterSimulationConfig,
     at_worst,
     draw_any_size,
+    offsets_min_insync,
 )
 
 GROUP, TOOL_GROUP, CLASSIC_GROUP = "harbour", "tools", "quay"
@@ -160,7 +161,7 @@ def _in_any_cluster(random: SeededRandom, config: GroupsConfig) -> GroupsConfig:
             controller_ids=controller_ids,
             broker_ids=broker_ids,
             groups=replace(cluster.groups, offsets_topic_replication_factor=factor),
-            topics=(*topics, replace(offsets, min_insync_replicas=2 if factor > 2 else 1)),
+            topics=(*topics, replace(offsets, min_insync_replicas=offsets_min_insync(factor))),
         )
     if worst.random() >= WORST_PROBABILITY:
         return replace(config, cluster=cluster)

@@ -21,9 +21,6 @@ from tidelog.simulation.groups.simulation_config import (
 LEAP_S = 70.0
 """More than offsets.retention.minutes, which is 1 here."""
 
-CREATES = ("topic_grow", "topic_renew")
-"""Kinds that need all brokers."""
-
 
 class TopicFaults:
     """The kinds, for `Faults`."""
@@ -35,8 +32,8 @@ class TopicFaults:
         self._is_busy = False
         self._tool: Consumer[object, object] | None = None
         self.kinds: list[Kind[MembersAct]] = [
-            Kind(CREATES[0], self._grow),
-            Kind(CREATES[1], self._renew, weight=2),
+            Kind("topic_grow", self._grow),
+            Kind("topic_renew", self._renew, weight=2),
             Kind("tool", self._use_tool, weight=2),
             Kind("clock_leap", self._leap),
         ]
@@ -47,7 +44,7 @@ class TopicFaults:
             for one in self._traffic.topics.values()
             if one.is_there and one.partitions < PARTITIONS_MAX
         ]
-        if grown and not self._is_busy:
+        if grown and self._may_create():
             topic = self._actions.one_of(grown)
             self._actions.count("topic_grow", topic.plan.name)
             self._is_busy = True
@@ -56,11 +53,15 @@ class TopicFaults:
 
     async def _renew(self) -> None:
         topic = self._traffic.topics.get(RENEWED)
-        if topic is not None and not self._is_busy:
+        if topic is not None and self._may_create():
             self._actions.count("topic_renew", topic.plan.name)
             self._is_busy = True
             await self._traffic.renew(topic)
             self._is_busy = False
+
+    def _may_create(self) -> bool:
+        """True if all brokers live, or will, and no other act waits for them."""
+        return not (self._is_busy or self._simulation.base.dead)
 
     async def _leap(self) -> None:
         """Every node's wall clock is set ahead, beyond the retention of offsets."""

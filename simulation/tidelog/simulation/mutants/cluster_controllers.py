@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -101,16 +101,10 @@ def rest_of_a_fencing_forgotten(_self: Controller, _image: MetadataImage, _now_m
 
 @replaces(brokers, "_fence")
 def fenced_in_one_batch(
-    to_fence: Iterable[BrokerImage],
-    leaving: list[int],
-    image: MetadataImage,
-    context: ControllerContext,
-    *,
-    cause: str,
+    to_fence: Any, leaving: Any, image: Any, context: ControllerContext, **rest: Any
 ) -> tuple[list[MetadataRecord], bool]:
     """A fencing is one batch however many partitions it changes (decision 0074)."""
-    every = replace(context, part=Slice(MANY))
-    return _fence(to_fence, leaving, image, every, cause=cause)
+    return _fence(to_fence, leaving, image, replace(context, part=Slice(MANY)), **rest)
 
 
 # Late attempts

@@ -1,5 +1,4 @@
 """Mutants of group coordinators that are fenced: what they still answer from memory."""
-# they take the place of methods
 
 from __future__ import annotations
 

@@ -161,7 +161,9 @@ class FaultActions:
     # Disks and processes
 
     def may_wipe(self, victim: Voter) -> bool:
-        """True if the others hold all it may have promised."""
+        """True if the others hold all it may have promised, and go on to hear of what is new."""
+        if self.simulation.exempt:
+            return False
         others = [voter for voter in self.simulation.voters.values() if voter is not victim]
         return not victim.was_rejoining and all(_takes_part(voter) for voter in others)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from tidelog.core.chance import SeededRandom, shuffled
+from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import ENGINES
+from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.simulation import RaftSimulation
 
 STAYS_PROBABILITY = 0.3
@@ -28,6 +29,7 @@ class LastingFaults:
     def __init__(self, simulation: RaftSimulation, random: SeededRandom) -> None:
         self._simulation = simulation
         self._random = random
+        self._actions = FaultActions(simulation, random)
         self.is_drawn = random.random() < STAYS_PROBABILITY
         self._has_storm_after = random.random() < STORM_GOES_ON_PROBABILITY
 
@@ -35,16 +37,15 @@ class LastingFaults:
         """Let something die for good; `go_on`: more of the storm, until all is healed."""
         if not self.is_drawn or not await self._until_whole():
             return
-        voters = shuffled(self._random, self._simulation.config.voter_ids)
-        # The library elects no other leader while one is heard by some: only our engine promises to
-        # do without a link.
+        voters = self._actions.shuffled()
+        # The library's engine promises nothing where a link is dead in one direction.
         is_own = self._simulation.config.raft.engine == ENGINES[0]
         if is_own and self._random.random() < LINK_PROBABILITY:
             self._cut(*voters[:2])
         else:
             self._kill(voters[: self._random.randrange(1, (len(voters) + 1) // 2)])
         if self._has_storm_after:
-            self._count("storm_beside_the_dead")
+            self._actions.count("storm_beside_the_dead")
             await go_on()
 
     async def _until_whole(self) -> bool:
@@ -59,19 +60,13 @@ class LastingFaults:
         return True
 
     def _kill(self, victims: list[int]) -> None:
-        self._count("dead_voters", f"n{victims}")
+        self._actions.count("dead_voters", f"n{victims}")
         for node_id in victims:
             self._simulation.kill(self._simulation.voters[node_id])
         self._simulation.dead.update(victims)
         self._simulation.exempt.update(victims)
 
     def _cut(self, source: int, target: int) -> None:
-        self._count("dead_link", f"n{source}>n{target}")
+        self._actions.count("dead_link", f"n{source}>n{target}")
         self._simulation.network.cut([(source, target)])
         self._simulation.exempt.update((source, target))
-
-    def _count(self, kind: str, what: str = "") -> None:
-        simulation = self._simulation
-        simulation.findings.faults[kind] += 1
-        simulation.trace.record(simulation.scheduler.now_s, "fault", kind, what)
-        simulation.timeline.note("fault", f"{kind} {what}")

@@ -86,6 +86,7 @@ class _Story:
             simulation, random.fork("moments"), self.workload.witness(), seed=seed
         )
         self._strangers = Strangers(simulation, random.fork("strangers"), seed=seed)
+        self._striking = self._moments if self._moments.are_awaited else self._faults
         self._has_faults = has_faults
         self._rest_s_min = 0.0
 
@@ -97,8 +98,9 @@ class _Story:
         looking = asyncio.create_task(self._look(), name="look")
         clients = asyncio.create_task(self.workload.run(), name="clients")
         if self._has_faults:
-            faults = self._moments if self._moments.are_awaited else self._faults
-            await asyncio.gather(faults.strike_until(STORM_S), self._strangers.speak_until(STORM_S))
+            await asyncio.gather(
+                self._striking.strike_until(STORM_S), self._strangers.speak_until(STORM_S)
+            )
             await self._faults.heal()
             await self._lasting.strike(self._storm_again)
             self._rest_s_min = simulation.scheduler.now_s + REST_S_MIN
@@ -110,7 +112,7 @@ class _Story:
             await self._end()
 
     async def _storm_again(self) -> None:
-        await self._faults.strike_until(self._simulation.scheduler.now_s + STORM_S / 2)
+        await self._striking.strike_until(self._simulation.scheduler.now_s + STORM_S / 2)
         await self._faults.heal()
 
     async def _look(self) -> None:

@@ -15,6 +15,7 @@ from tidelog.simulation.cluster.simulation_config import (
     REPLICATION_FACTOR,
     ClusterSimulationConfig,
     draw_config,
+    offsets_min_insync,
 )
 from tidelog.simulation.cluster.worst_configs import stated
 
@@ -91,7 +92,7 @@ def draw_transactions(random: SeededRandom, *, is_storm: bool) -> TransactionsCo
     internal = (
         replace(
             _internal(OFFSETS_TOPIC, groups.offsets_topic_num_partitions),
-            min_insync_replicas=2 if factor > 2 else 1,
+            min_insync_replicas=offsets_min_insync(factor),
         ),
         _internal(TRANSACTIONS_TOPIC, transactions.transaction_state_log_num_partitions),
     )

@@ -19,7 +19,11 @@ from tidelog.core.chance import SeededRandom
 from tidelog.core.internal_topics import OFFSETS_TOPIC
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.cluster.simulation import ClusterSimulation, Violated
-from tidelog.simulation.cluster.simulation_config import REPLICATION_FACTOR, ClusterSimulationConfig
+from tidelog.simulation.cluster.simulation_config import (
+    REPLICATION_FACTOR,
+    ClusterSimulationConfig,
+    offsets_min_insync,
+)
 from tidelog.simulation.engine.byte_streams import SimDialer
 from tidelog.simulation.engine.network import Host, Lateness
 from tidelog.simulation.groups.classic_checks import ClassicChecks
@@ -62,8 +66,9 @@ def draw_group(
         session_timeout_ms=random.randrange(1_500, 4_000),
         rebalance_timeout_ms=random.randrange(2_000, 6_000),
     )
+    factor = min(REPLICATION_FACTOR, len(config.broker_ids))
     groups = GroupConfig(
-        offsets_topic_replication_factor=min(REPLICATION_FACTOR, len(config.broker_ids)),
+        offsets_topic_replication_factor=factor,
         offsets_topic_num_partitions=random.randrange(1, 3),
         offsets_topic_segment_bytes=OFFSETS_SEGMENT_BYTES,
         offsets_commit_timeout_ms=random.randrange(500, 4_000),
@@ -73,7 +78,7 @@ def draw_group(
     offsets = TopicPlan(
         name=OFFSETS_TOPIC,
         partitions=groups.offsets_topic_num_partitions,
-        min_insync_replicas=2,
+        min_insync_replicas=offsets_min_insync(factor),
         is_flushed=False,
         is_lossy=False,
         segment_bytes=OFFSETS_SEGMENT_BYTES,
